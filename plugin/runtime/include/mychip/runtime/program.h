@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <variant>
 #include <vector>
@@ -221,6 +223,28 @@ struct Buffer {
   std::vector<std::uint8_t> data;  // constants only
 };
 
+// What the emulator derives from a program once (decoded commands); made on first use, thread-safe, freed with the
+// program. Not part of the program's value: a copy or moved-to program starts without.
+class DecodedSlot {
+ public:
+  DecodedSlot() = default;
+  DecodedSlot(const DecodedSlot&) {}
+  DecodedSlot& operator=(const DecodedSlot&) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    value_.reset();
+    return *this;
+  }
+  std::shared_ptr<const void> GetOrMake(const std::function<std::shared_ptr<const void>()>& make) const {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (value_ == nullptr) value_ = make();
+    return value_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<const void> value_;
+};
+
 struct Program {
   std::string name;
   std::vector<Buffer> buffers;
@@ -230,6 +254,7 @@ struct Program {
   // Filled by Finalize:
   int num_arguments = 0;
   int temp_buffer = -1;
+  DecodedSlot decoded;
 };
 
 // Modelled cost of one command issued once (control commands: their own issue only).
