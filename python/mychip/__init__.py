@@ -1,0 +1,23 @@
+"""MYCHIP: an emulated AI chip as a TensorFlow device.
+
+TensorFlow finds the chip by itself (``import tensorflow`` lists ``/MYCHIP:0``); this package is for looking at it.
+Importing it loads the chip's runtime library and nothing else: it neither imports TensorFlow nor touches its state, so
+it may be imported before or after TensorFlow.
+"""
+
+from mychip._device import Device, counters, devices, memory_stats, reset_counters, synchronize, version
+from mychip._programs import dump_program
+
+__version__ = version()
+
+__all__ = [
+    "Device",
+    "__version__",
+    "counters",
+    "devices",
+    "dump_program",
+    "memory_stats",
+    "reset_counters",
+    "synchronize",
+    "version",
+]

@@ -1,0 +1,1 @@
+"""Programs that show the chip at work: ``python -m mychip.examples.digits``."""
