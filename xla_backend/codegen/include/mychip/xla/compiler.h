@@ -14,6 +14,7 @@ namespace mychip::xla_backend {
 struct CompileOptions {
   Precision matmul_precision = Precision::kF32;  // what HLO operand precision DEFAULT means for f32
   bool tuple_arguments = false;                  // the one parameter is a tuple; flatten it
+  std::string client;                            // who asks: "tensorflow", "jax", "" ...; goes to the compile log
   // Serialized xla.ExecutableBuildOptionsProto / CompileOptionsProto fields stay in pjrt/.
 };
 
