@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "mychip/runtime/dtype.h"
@@ -62,6 +64,7 @@ class MYCHIP_API BodyBuilder {
  private:
   int Append(const Inst& inst);
   Body body_;
+  std::map<std::tuple<VOp, DType, uint64_t, uint64_t>, int> sources_;
 };
 
 // A two-parameter body computing `op` on dtype: the combiner of reductions and scatters.

@@ -308,6 +308,7 @@ class MYCHIP_API ProgramBuilder {
   std::vector<int> open_blocks_{0};
   int source_ = -1;
   int temp_ = -1;
+  bool unbalanced_ = false;  // an EndBlock too many
 };
 
 }  // namespace mychip

@@ -12,6 +12,8 @@ namespace mychip {
 
 using Dims = std::vector<int64_t>;
 
+inline constexpr int kMaxRank = 32;  // of views and iteration spaces in a valid program
+
 // Element (i0, i1, ...) lies at byte `offset + ByteSize(dtype) * sum(i_d * strides[d])` of buffer `buffer`.
 // A stride of 0 broadcasts, a negative one reverses (offset then names the element of index 0, which lies last).
 // Dims may be 0 (no element is touched). Rank 0 is a scalar.
