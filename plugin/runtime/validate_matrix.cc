@@ -23,6 +23,16 @@ Status CheckAccumulate(const View& a, const View& b, DType accumulate, Precision
 
 std::vector<int64_t> LastTwo(const View& view) { return {view.dims[view.rank() - 2], view.dims[view.rank() - 1]}; }
 
+// All windows together must stay countable.
+Status CheckTaps(CommandValidator* v, const std::vector<WindowDim>& window, Dims windows) {
+  int64_t taps = 1;
+  for (const WindowDim& w : window) {
+    if (__builtin_mul_overflow(taps, w.size, &taps)) taps = kMaxElements + 1;
+  }
+  windows.push_back(taps);
+  return v->CheckCount(windows, "the windows");
+}
+
 }  // namespace
 
 Status CheckCommand(CommandValidator* v, const MatMulCmd& c) {
@@ -47,6 +57,8 @@ Status CheckCommand(CommandValidator* v, const MatMulCmd& c) {
                              DimsText(c.b.dims).c_str());
     }
   }
+  expected.push_back(a[1]);
+  MYCHIP_RETURN_IF_ERROR(v->CheckCount(expected, "the product"));
   return v->CheckPost(c.epilogue, "epilogue", {c.accumulate}, c.epilogue_inputs, {c.out}, true);
 }
 
@@ -82,6 +94,8 @@ Status CheckCommand(CommandValidator* v, const ConvCmd& c) {
   }
   expected.push_back(co);
   MYCHIP_RETURN_IF_ERROR(ExpectDims(c.out, "out", expected));
+  for (int d = 0; d <= spatial; ++d) expected.push_back(c.rhs.dims[d]);
+  MYCHIP_RETURN_IF_ERROR(v->CheckCount(expected, "the convolution"));
   return v->CheckPost(c.epilogue, "epilogue", {c.accumulate}, c.epilogue_inputs, {c.out}, true);
 }
 
@@ -98,6 +112,7 @@ Status CheckCommand(CommandValidator* v, const WindowReduceCmd& c) {
   }
   Dims expected;
   for (size_t d = 0; d < dims.size(); ++d) expected.push_back(WindowCount(c.window[d], dims[d]));
+  MYCHIP_RETURN_IF_ERROR(CheckTaps(v, c.window, expected));
   MYCHIP_RETURN_IF_ERROR(v->CheckCombine(c.combine, c.inits, DTypes(c.inputs)));
   for (size_t r = 0; r < c.outputs.size(); ++r) {
     MYCHIP_RETURN_IF_ERROR(v->Out(c.outputs[r], Nth("output", r)));
@@ -117,6 +132,7 @@ Status CheckCommand(CommandValidator* v, const SelectScatterCmd& c) {
   }
   Dims expected;
   for (int d = 0; d < c.operand.rank(); ++d) expected.push_back(WindowCount(c.window[d], c.operand.dims[d]));
+  MYCHIP_RETURN_IF_ERROR(CheckTaps(v, c.window, expected));
   MYCHIP_RETURN_IF_ERROR(ExpectDims(c.source, "source", expected));
   MYCHIP_RETURN_IF_ERROR(ExpectDims(c.out, "out", c.operand.dims));
   const DType value = c.source.dtype;

@@ -109,7 +109,8 @@ Status CheckCommand(CommandValidator* v, const RandomCmd& c) {
     MYCHIP_RETURN_IF_ERROR(ExpectDType(c.state_out, "state_out", DType::kU64));
     MYCHIP_RETURN_IF_ERROR(ExpectDims(c.state_out, "state_out", c.state.dims));
   }
-  if (!IsUnsigned(c.bits)) return InvalidArgument("bits are %s, must be u8, u16, u32 or u64", Name(c.bits));
+  if (!IsUnsigned(c.bits))
+    return InvalidArgument("bits have dtype %d, must be u8, u16, u32 or u64", static_cast<int>(c.bits));
   MYCHIP_RETURN_IF_ERROR(v->Out(c.out, "out"));
   return v->CheckPost(c.epilogue, "epilogue", {c.bits}, {}, {c.out}, false);
 }

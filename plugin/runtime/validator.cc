@@ -95,6 +95,10 @@ Status CommandValidator::CheckDims(const Dims& dims, const std::string& what) co
   if (dims.size() > static_cast<size_t>(kMaxRank)) {
     return InvalidArgument("%s has rank %zu; at most %d", what.c_str(), dims.size(), kMaxRank);
   }
+  return CheckCount(dims, what);
+}
+
+Status CommandValidator::CheckCount(const Dims& dims, const std::string& what) const {
   for (int64_t dim : dims) {
     if (dim < 0 || dim > kMaxElements) {
       return InvalidArgument("%s has dims %s", what.c_str(), DimsText(dims).c_str());

@@ -9,7 +9,7 @@
 
 namespace mychip {
 
-inline constexpr int64_t kMaxElements = int64_t{1} << 50;     // of a view or an iteration space
+inline constexpr int64_t kMaxElements = int64_t{1} << 44;     // of a view, an iteration space, a product's m*n*k
 inline constexpr int64_t kMaxBufferBytes = int64_t{1} << 46;  // keeps address arithmetic far from overflow
 inline constexpr int kMaxBlockDepth = 200;                    // of calls, branches and loops
 
@@ -28,7 +28,8 @@ class CommandValidator {
   // No output meets another, or an input otherwise than allowed.
   Status Separate() const;
 
-  Status CheckDims(const Dims& dims, const std::string& what) const;
+  Status CheckDims(const Dims& dims, const std::string& what) const;   // rank and count
+  Status CheckCount(const Dims& dims, const std::string& what) const;  // at most kMaxElements, none negative
   Status CheckBlock(int block, const std::string& what) const;
   // `iota_dims`: the space that kIota counts, or nullptr where there is none.
   Status CheckBody(const Body& body, const std::string& what, const std::vector<DType>& params, int results,
