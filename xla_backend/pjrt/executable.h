@@ -1,0 +1,59 @@
+// PJRT_Executable and PJRT_LoadedExecutable: compiled code, and code with the device it runs on.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client.h"
+#include "layouts_extension.h"
+#include "mychip/xla/compiler.h"
+
+namespace mychip::pjrt {
+
+// Immutable; shared by the executables made from one compilation.
+struct Code {
+  // INTERNAL when the compiler's bindings are inconsistent.
+  static Result<std::shared_ptr<const Code>> Make(xla_backend::Compiled compiled, std::string options, int device_id);
+
+  int64_t CodeBytes() const;  // constants, and commands by their descriptors
+
+  xla_backend::Compiled compiled;
+  std::string options;              // the serialized CompileOptionsProto it came with
+  int device_id = -1;               // from the options; -1: any
+  std::vector<int> aliased_result;  // per parameter: the result written over it, or -1
+
+  // What the C API's queries point to.
+  std::vector<PJRT_Buffer_Type> output_types;
+  std::vector<int64_t> output_dims;
+  std::vector<size_t> output_ranks;
+  std::vector<const char*> output_memory_kinds;
+  std::vector<size_t> output_memory_kind_sizes;
+  std::vector<std::unique_ptr<PJRT_Layouts_MemoryLayout>> output_layouts;
+  std::vector<PJRT_Layouts_MemoryLayout*> output_layout_list;
+  NamedValues costs;
+};
+
+}  // namespace mychip::pjrt
+
+struct PJRT_Executable {
+  std::shared_ptr<const mychip::pjrt::Code> code;
+};
+
+struct PJRT_LoadedExecutable {
+  PJRT_LoadedExecutable(PJRT_Client* owner, std::shared_ptr<const mychip::pjrt::Code> c, PJRT_Device* d)
+      : client(owner), code(std::move(c)), device(d) {}
+
+  PJRT_Client* const client;
+  const std::shared_ptr<const mychip::pjrt::Code> code;
+  PJRT_Device* const device;  // unless Execute names another
+  std::atomic<bool> deleted{false};
+};
+
+namespace mychip::pjrt {
+
+// The executable ready to run on its device (the client's first when the options named none).
+Result<PJRT_LoadedExecutable*> Load(PJRT_Client* client, std::shared_ptr<const Code> code);
+
+}  // namespace mychip::pjrt
