@@ -3,9 +3,6 @@
 
 namespace mychip::emulator {
 
-Runner DecodeVector(const VectorCmd&) {
-  return [](const Buffers&) { return Unimplemented("the vector unit is not built"); };
-}
 Runner DecodeReduce(const ReduceCmd&) {
   return [](const Buffers&) { return Unimplemented("reduce is not built"); };
 }
@@ -20,9 +17,6 @@ Runner DecodeRandom(const RandomCmd&) {
 }
 Runner DecodeFft(const FftCmd&) {
   return [](const Buffers&) { return Unimplemented("fft is not built"); };
-}
-Runner DecodeCopy(const CopyCmd&) {
-  return [](const Buffers&) { return Unimplemented("copy is not built"); };
 }
 Status RunMatMul(const MatMulCmd&, const Buffers&) { return Unimplemented("matmul is not built"); }
 Status RunConv(const ConvCmd&, const Buffers&) { return Unimplemented("conv is not built"); }
