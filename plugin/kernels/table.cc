@@ -71,6 +71,9 @@ void Register(const std::vector<Row>& rows) {
   TF_DeleteStatus(s);
 }
 
-void RegisterKernels() { RegisterElementwise(); }
+void RegisterKernels() {
+  RegisterElementwise();
+  RegisterMovement();
+}
 
 }  // namespace mychip::kernels

@@ -43,5 +43,6 @@ void Register(const std::vector<Row>& rows);
 
 // The groups, one file each.
 void RegisterElementwise();
+void RegisterMovement();
 
 }  // namespace mychip::kernels
