@@ -74,6 +74,7 @@ void Register(const std::vector<Row>& rows) {
 void RegisterKernels() {
   RegisterElementwise();
   RegisterMovement();
+  RegisterReductions();
 }
 
 }  // namespace mychip::kernels

@@ -44,5 +44,6 @@ void Register(const std::vector<Row>& rows);
 // The groups, one file each.
 void RegisterElementwise();
 void RegisterMovement();
+void RegisterReductions();
 
 }  // namespace mychip::kernels

@@ -9,7 +9,8 @@ namespace mychip::ops {
 #define MYCHIP_FORMULAS(X)                                                                                         \
   /* conversions and copies */                                                                                     \
   X(Same)                                                                                                          \
-  X(Zeros) X(Ones) /* arithmetic */                                                                                \
+  X(Zeros)                                                                                                         \
+  X(Ones) /* arithmetic */                                                                                         \
       X(Square) X(Reciprocal) X(SquaredDifference) X(MulNoNan) X(Xlogy) X(Xlog1py) X(Xdivy) X(Conj) X(Angle)       \
           X(ComplexSign) X(PopulationCount) X(ApproximateEqual) X(ShiftLeft) X(ShiftRight) /* functions */         \
       X(Sinh) X(Cosh) X(Asin) X(Acos) X(Atan) X(Asinh) X(Acosh) X(Atanh) X(Ndtri)          /* activations */       \
