@@ -75,6 +75,7 @@ void RegisterKernels() {
   RegisterElementwise();
   RegisterMovement();
   RegisterReductions();
+  RegisterMatMul();
 }
 
 }  // namespace mychip::kernels

@@ -45,5 +45,6 @@ void Register(const std::vector<Row>& rows);
 void RegisterElementwise();
 void RegisterMovement();
 void RegisterReductions();
+void RegisterMatMul();
 
 }  // namespace mychip::kernels

@@ -137,9 +137,8 @@ Result<ProgramPtr> ArgMinMax(bool max, const TensorType& input, int axis, DType 
   cmd.inits = {max ? Lowest(&a, value) : Highest(&a, value), a.Scalar(index, 0)};
   BodyBuilder p;
   const int chosen = p.Convert(result, p.Param(1, index));
-  cmd.post = p.Build({p.Param(0, value), chosen});
-  const View best = a.Temp(value, {outer, inner});
-  cmd.outputs = {best, DenseView(to.buffer, 0, result, {outer, inner})};
+  cmd.post = p.Build({chosen});
+  cmd.outputs = {DenseView(to.buffer, 0, result, {outer, inner})};
   a.Add(std::move(cmd));
   return a.Build();
 }
