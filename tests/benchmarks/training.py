@@ -139,7 +139,8 @@ def main() -> int:
                 launches, cycles = (after[key] - before[key] for key in ("launches", "cycles"))
                 chip = f"{launches:10d}{cycles / 1e6:9.3f}"
             print(
-                f"{name:16}{contender:9}{first[contender]:13.2f}{wall * 1e3:10.3f}{cpu * 1e3:9.3f}{wall / mine:7.2f}{chip}",
+                f"{name:16}{contender:9}{first[contender]:13.2f}{wall * 1e3:10.3f}"
+                f"{cpu * 1e3:9.3f}{wall / mine:7.2f}{chip}",
                 flush=True,
             )
     return 0
