@@ -25,11 +25,12 @@ def mismatch(actual: Any, expected: Any, ulp: float, scale: Any = None, zero_sig
     actual, exact = np.asarray(actual), np.asarray(expected)
     if actual.shape != exact.shape:
         return f"shape {actual.shape}, expected {exact.shape}"
-    if actual.dtype.kind == "c":
-        parts = (
-            mismatch(part(actual), part(exact), ulp, scale, zero_sign) for part in (lambda z: z.real, lambda z: z.imag)
-        )
-        return "; ".join(filter(None, parts))
+    if actual.dtype.kind == "c":  # an ULP of a part is taken at the magnitude of the number
+        with np.errstate(invalid="ignore", over="ignore"):
+            size = np.abs(exact)
+        parts = {"real": (actual.real, exact.real), "imaginary": (actual.imag, exact.imag)}
+        found = {name: mismatch(a, e, ulp, size, zero_sign=False) for name, (a, e) in parts.items()}
+        return "\n".join(f"{name} part: {text}" for name, text in found.items() if text)
     if not is_float(actual.dtype):
         if actual.dtype != exact.dtype:
             return f"dtype {actual.dtype}, expected {exact.dtype}"

@@ -1,8 +1,11 @@
 """Elementwise ops: arithmetic, comparisons, logic, transcendental functions, their gradients, casts."""
 
+import tensorflow as tf
 from rows import ALL, FLOATS, INTS, NUMBERS, Row, binary_cases, pick, t, unary_cases
 
 NO_LOWERING = "TensorFlow has no XLA lowering for it"
+
+COMPLEX = ("complex64",)
 
 # op: argument, domain, ulp, dtypes
 UNARY = {
@@ -47,11 +50,21 @@ UNARY = {
     "IsNan": ("x", "normal", 0, FLOATS),
     "IsInf": ("x", "normal", 0, FLOATS),
     "IsFinite": ("x", "normal", 0, FLOATS),
+    "Lgamma": ("x", "positive", 8, FLOATS),
+    "Digamma": ("x", "positive", 8, FLOATS),
+    "Erfinv": ("x", "unit", 8, FLOATS),
+    "Ndtri": ("x", "fraction", 8, FLOATS),
+    "PopulationCount": ("x", "huge", 0, (*INTS, "uint8", "int16")),
+    "Real": ("input", "normal", 0, COMPLEX),
+    "Imag": ("input", "normal", 0, COMPLEX),
+    "Conj": ("input", "normal", 0, COMPLEX),
+    "Angle": ("input", "normal", 4, COMPLEX),
+    "ComplexAbs": ("x", "normal", 2, COMPLEX),
     "LogicalNot": ("x", "normal", 0, ("bool",)),
     "Invert": ("x", "normal", 0, INTS),
 }
 # Special values these must not meet: sines of huge arguments, and ops whose CPU kernel disagrees with itself on them.
-NO_EDGES = {"Sin", "Cos", "Tan"}
+NO_EDGES = {"Sin", "Cos", "Tan", "Lgamma", "Digamma"}
 DIFFERENTIABLE = {
     "Abs", "Neg", "Square", "Sqrt", "Rsqrt", "Reciprocal", "Exp", "Expm1", "Log", "Log1p", "Tanh", "Sigmoid", "Erf",
     "Erfc", "Sin", "Cos", "Softplus", "Softsign", "Relu", "Relu6", "Elu", "Selu", "LeakyRelu",
@@ -108,9 +121,10 @@ def unary(op: str) -> Row:
     argument, domain, ulp, dtypes = UNARY[op]
     edges = op not in NO_EDGES
     more = {"jit_dtypes": FLOATS, "why": "XLA's lowering rounds floats only"} if op == "Round" else {}
+    attrs = {"Tout": tf.float32} if op in ("Real", "Imag", "Angle", "ComplexAbs") else {}
     return Row(
         op,
-        unary_cases(argument, domain, edges),
+        unary_cases(argument, domain, edges, **attrs),
         dtypes,
         ulp,
         grad=op in DIFFERENTIABLE,
@@ -220,6 +234,18 @@ OTHER = (
         ({"t": t(61, 67), "clip_value_min": t(domain="unit"), "clip_value_max": t(domain="above1")},
          {"t": t(0), "clip_value_min": t(domain="unit"), "clip_value_max": t(domain="above1")}),
         ("float32", "float16", "bfloat16"),
+    ),
+    Row(
+        "ApproximateEqual",
+        ({"x": t(3, 5), "y": t(3, 5), "tolerance": 0.5}, {"x": t(0), "y": t(0)}, {"x": t(), "y": t()}),
+        ("float32", "float16", "bfloat16", "int64"),
+        exact=False,
+    ),
+    Row(
+        "Complex",
+        ({"real": t(3, 5), "imag": t(5), "Tout": tf.complex64}, {"real": t(), "imag": t(0), "Tout": tf.complex64}),
+        ("float32",),
+        exact=False,
     ),
     Row(
         "LeftShift",
