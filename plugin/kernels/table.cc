@@ -76,6 +76,8 @@ void RegisterKernels() {
   RegisterMovement();
   RegisterReductions();
   RegisterMatMul();
+  RegisterConv();
+  RegisterPool();
 }
 
 }  // namespace mychip::kernels

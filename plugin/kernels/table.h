@@ -46,5 +46,7 @@ void RegisterElementwise();
 void RegisterMovement();
 void RegisterReductions();
 void RegisterMatMul();
+void RegisterConv();
+void RegisterPool();
 
 }  // namespace mychip::kernels
