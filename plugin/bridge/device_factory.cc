@@ -1,0 +1,90 @@
+// Step 4 of README.md: TensorFlow's PluggableDevices, completed for PJRT and entered in the runtime's device table.
+#include "allocator.h"
+#include "bridge.h"
+#include "convert.h"
+#include "copies.h"
+#include "mychip/runtime/allocator.h"
+#include "tensorflow/core/common_runtime/device/device_id_manager.h"
+#include "tensorflow/core/common_runtime/pluggable_device/pluggable_device_factory.h"
+#include "tensorflow/core/framework/device.h"
+
+namespace mychip::bridge {
+namespace {
+
+// One above the priority TensorFlow gives a PluggableDevice's factory.
+constexpr int kPriority = 221;
+
+// The chip behind TensorFlow's MYCHIP:`ordinal`: they differ once set_visible_devices was used.
+absl::StatusOr<Device*> ChipOf(int ordinal) {
+  tsl::PlatformDeviceId platform;
+  absl::Status mapped =
+      tsl::DeviceIdManager::TfToPlatformDeviceId(tsl::DeviceType(kDevice), tsl::TfDeviceId(ordinal), &platform);
+  if (!mapped.ok()) return mapped;
+  Result<Device*> chip = Device::Get(platform.value());
+  if (!chip.ok()) return ToAbsl(chip.status());
+  return *chip;
+}
+
+absl::Status Complete(tensorflow::Device* device) {
+  const int ordinal = device->parsed_name().id;
+  absl::StatusOr<Device*> chip = ChipOf(ordinal);
+  if (!chip.ok()) return chip.status();
+  // TensorFlow hands it out const but gave us the device to finish: nobody else has seen it yet.
+  auto* info = const_cast<tensorflow::DeviceBase::AcceleratorDeviceInfo*>(device->tensorflow_accelerator_device_info());
+  auto* base = static_cast<tensorflow::PluggableDeviceContext*>(info->default_context);
+  // Lives as long as the process: a dropped session's copies may still be under way.
+  auto* context = new CopyContext(*chip, *base);
+  info->default_context = context;
+  info->pjrt_context = context;
+  info->use_pjrt_tensor_buffer = true;
+  ClientDevice entry;
+  entry.local_id = ordinal;
+  entry.device = *chip;
+  entry.allocator = Adapt(*chip, device->GetAllocator({}));
+  SetTableDevice(DeviceTable(), entry);
+  return absl::OkStatus();
+}
+
+class Factory : public tensorflow::DeviceFactory {
+ public:
+  absl::Status ListPhysicalDevices(std::vector<std::string>* devices) override {
+    return base_.ListPhysicalDevices(devices);
+  }
+
+  absl::Status GetDeviceDetails(int index, std::unordered_map<std::string, std::string>* details) override {
+    return base_.GetDeviceDetails(index, details);
+  }
+
+  // Called again for every TensorFlow 1 style session. Allocators and streams are shared by all devices of an ordinal.
+  absl::Status CreateDevices(const tensorflow::SessionOptions& options, const std::string& name_prefix,
+                             std::vector<std::unique_ptr<tensorflow::Device>>* devices) override {
+    tensorflow::SessionOptions whole = options;
+    auto* gpu = whole.config.mutable_gpu_options();
+    // TensorFlow would keep some hundred megabytes for a GPU's driver. A chip has none: MYCHIP_MEMORY_MB is the limit.
+    if (gpu->per_process_gpu_memory_fraction() == 0) gpu->set_per_process_gpu_memory_fraction(1.0);
+    const size_t before = devices->size();
+    absl::Status created = base_.CreateDevices(whole, name_prefix, devices);
+    if (!created.ok()) return created;
+    for (size_t i = before; i < devices->size(); ++i) {
+      absl::Status completed = Complete((*devices)[i].get());
+      if (!completed.ok()) return completed;
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  tensorflow::PluggableDeviceFactory base_{kDevice, kDevice};
+};
+
+}  // namespace
+
+int64_t DeviceTable() {
+  static const int64_t table = RegisterDeviceTable();
+  return table;
+}
+
+void RegisterDeviceFactory() {
+  tensorflow::DeviceFactory::Register(kDevice, std::make_unique<Factory>(), kPriority, /*is_pluggable_device=*/true);
+}
+
+}  // namespace mychip::bridge

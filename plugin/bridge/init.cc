@@ -1,0 +1,13 @@
+#include "bridge.h"
+#include "mychip/runtime/export.h"
+
+// Called once by the loader, before TensorFlow sees SE_InitPlugin.
+extern "C" MYCHIP_API void mychip_InitBridge() {
+  using namespace mychip::bridge;
+  RegisterXlaBackend();
+  RegisterPjrtClient();
+  RegisterDeviceFactory();
+  RegisterCopies();
+  RegisterVariableKernels();
+  RegisterOnDemandKernels();
+}
