@@ -13,6 +13,12 @@ inline absl::Status ToAbsl(const Status& status) {
   return status.ok() ? absl::OkStatus() : absl::Status(static_cast<absl::StatusCode>(status.code()), status.message());
 }
 
+// INVALID_ARGUMENT whose message is the arguments, one after the other.
+template <typename... Args>
+absl::Status Invalid(const Args&... args) {
+  return absl::InvalidArgumentError(absl::StrCat(args...));
+}
+
 inline int64_t Bytes(const tensorflow::Tensor& tensor) { return static_cast<int64_t>(tensor.TotalBytes()); }
 
 inline void* Address(const tensorflow::Tensor& tensor) { return tensor.data(); }

@@ -18,8 +18,8 @@ class AssignVariable : public OpKernel {
   void Compute(OpKernelContext* c) override {
     const Tensor& value = c->input(1);
     OP_REQUIRES(c, value.dtype() == dtype_,
-                errors::InvalidArgument("Variable and value dtypes don't match; respectively, ", DataTypeString(dtype_),
-                                        " and ", DataTypeString(value.dtype())));
+                Invalid("Variable and value dtypes don't match; respectively, ", DataTypeString(dtype_), " and ",
+                        DataTypeString(value.dtype())));
     VarPtr variable;
     OP_REQUIRES_OK(c, LookupOrCreateResource<Var>(c, HandleFromInput(c, 0), &variable, [&](Var** created) {
                      *created = new Var(dtype_);
@@ -28,11 +28,11 @@ class AssignVariable : public OpKernel {
     mutex_lock lock(*variable->mu());
     const Tensor& current = *variable->tensor();
     OP_REQUIRES(c, !variable->is_initialized || current.dtype() == dtype_,
-                errors::InvalidArgument("Trying to assign variable with wrong dtype. Expected ",
-                                        DataTypeString(current.dtype()), " got ", DataTypeString(dtype_)));
+                Invalid("Trying to assign variable with wrong dtype. Expected ", DataTypeString(current.dtype()),
+                        " got ", DataTypeString(dtype_)));
     OP_REQUIRES(c, !validate_shape_ || !variable->is_initialized || current.shape().IsSameSize(value.shape()),
-                errors::InvalidArgument("Trying to assign to variable with tensor with wrong shape. Expected ",
-                                        current.shape().DebugString(), " got ", value.shape().DebugString()));
+                Invalid("Trying to assign to variable with tensor with wrong shape. Expected ",
+                        current.shape().DebugString(), " got ", value.shape().DebugString()));
     if (variable->copy_on_read_mode.load()) {
       OP_REQUIRES_OK(c, c->allocate_temp(value.dtype(), value.shape(), variable->tensor()));
       if (value.NumElements() > 0) {
@@ -63,10 +63,9 @@ class AssignUpdate : public OpKernel {
     mutex_lock lock(*variable->mu());
     OP_REQUIRES_OK(c, CheckInitialized(c, variable.get()));
     Tensor* current = variable->tensor();
-    OP_REQUIRES(
-        c, current->shape().IsSameSize(value.shape()),
-        errors::InvalidArgument("Cannot update variable with shape ", current->shape().DebugString(),
-                                " using a Tensor with shape ", value.shape().DebugString(), ", shapes must be equal."));
+    OP_REQUIRES(c, current->shape().IsSameSize(value.shape()),
+                Invalid("Cannot update variable with shape ", current->shape().DebugString(),
+                        " using a Tensor with shape ", value.shape().DebugString(), ", shapes must be equal."));
     if (value.NumElements() == 0) return;
     ops::TensorType type;
     OP_REQUIRES_OK(c, TypeOf(value, &type));
@@ -99,8 +98,8 @@ class AssignSlice : public OpKernel {
     OP_REQUIRES_OK(c, CheckInitialized(c, variable.get()));
     Tensor* current = variable->tensor();
     OP_REQUIRES(c, current->dtype() == value.dtype(),
-                errors::InvalidArgument("l-value dtype ", DataTypeString(current->dtype()),
-                                        " does not match r-value dtype ", DataTypeString(value.dtype())));
+                Invalid("l-value dtype ", DataTypeString(current->dtype()), " does not match r-value dtype ",
+                        DataTypeString(value.dtype())));
     ops::Slice slice;
     ops::TensorType variable_type, value_type;
     OP_REQUIRES_OK(c, TypeOf(*current, &variable_type));
@@ -134,12 +133,12 @@ class AssignSlice : public OpKernel {
     if (!valid.ok()) return valid;
     StridedSliceAssignBCast broadcast(value.shape().dim_sizes(), final.dim_sizes());
     if (!broadcast.IsValid()) {
-      return errors::InvalidArgument("Cannot broadcast input shape ", value.shape().DebugString(), " into final shape ",
-                                     final.DebugString());
+      return Invalid("Cannot broadcast input shape ", value.shape().DebugString(), " into final shape ",
+                     final.DebugString());
     }
     if (!broadcast.RemapDimensions(processing.dims(), spec.output_to_processing_mapping)) {
-      return errors::InvalidArgument("Couldn't remap broadcast to input dimensions, shape ",
-                                     value.shape().DebugString(), " into ", final.DebugString());
+      return Invalid("Couldn't remap broadcast to input dimensions, shape ", value.shape().DebugString(), " into ",
+                     final.DebugString());
     }
     for (int d = 0; d < processing.dims(); ++d) {
       slice->begin.push_back(begin[d]);

@@ -2,6 +2,7 @@
 // here cannot be written before the read, and dense readers need no copies (TensorFlow's own kernels switch the mode).
 #include <limits>
 
+#include "convert.h"
 #include "variable.h"
 
 namespace mychip::bridge {
@@ -38,21 +39,21 @@ class Gather : public OpKernel {
 
  private:
   absl::Status Check(const Tensor& params, const Tensor& indices) const {
-    if (params.dims() < 1) return errors::InvalidArgument("params must be at least 1 dimensional");
+    if (params.dims() < 1) return Invalid("params must be at least 1 dimensional");
     if (params.dims() <= batch_dims_ || indices.dims() < batch_dims_) {
-      return errors::InvalidArgument("params must have at least ", batch_dims_ + 1, " and indices at least ",
-                                     batch_dims_, " dimensions (batch_dims) but they have shapes ",
-                                     params.shape().DebugString(), " and ", indices.shape().DebugString());
+      return Invalid("params must have at least ", batch_dims_ + 1, " and indices at least ", batch_dims_,
+                     " dimensions (batch_dims) but they have shapes ", params.shape().DebugString(), " and ",
+                     indices.shape().DebugString());
     }
     for (int d = 0; d < batch_dims_; ++d) {
       if (params.dim_size(d) != indices.dim_size(d)) {
-        return errors::InvalidArgument("params.shape[", d, "] and indices.shape[", d,
-                                       "] (batch_dims) differ: ", params.dim_size(d), " and ", indices.dim_size(d));
+        return Invalid("params.shape[", d, "] and indices.shape[", d, "] (batch_dims) differ: ", params.dim_size(d),
+                       " and ", indices.dim_size(d));
       }
     }
     if (indices.dtype() == DT_INT32 && params.dim_size(0) > std::numeric_limits<int32_t>::max()) {
-      return errors::InvalidArgument("params.shape[0] too large for int32 indexing: ", params.dim_size(0), " > ",
-                                     std::numeric_limits<int32_t>::max());
+      return Invalid("params.shape[0] too large for int32 indexing: ", params.dim_size(0), " > ",
+                     std::numeric_limits<int32_t>::max());
     }
     return absl::OkStatus();
   }
@@ -71,18 +72,18 @@ class GatherNd : public OpKernel {
     OP_REQUIRES_OK(c, CheckInitialized(c, variable.get()));
     const Tensor& params = *variable->tensor();
     const Tensor& indices = c->input(1);
-    OP_REQUIRES(c, params.dims() >= 1, errors::InvalidArgument("params must be at least a vector"));
-    OP_REQUIRES(c, indices.dims() >= 1, errors::InvalidArgument("indices must be at least a vector"));
+    OP_REQUIRES(c, params.dims() >= 1, Invalid("params must be at least a vector"));
+    OP_REQUIRES(c, indices.dims() >= 1, Invalid("indices must be at least a vector"));
     const int64_t depth = indices.dim_size(indices.dims() - 1);
-    OP_REQUIRES(c, depth <= params.dims(),
-                errors::InvalidArgument("index innermost dimension length must be <= params rank; saw: ", depth,
-                                        " vs. ", params.dims()));
+    OP_REQUIRES(
+        c, depth <= params.dims(),
+        Invalid("index innermost dimension length must be <= params rank; saw: ", depth, " vs. ", params.dims()));
     TensorShape shape = indices.shape();
     shape.RemoveLastDims(1);
     for (int64_t d = depth; d < params.dims(); ++d) shape.AddDim(params.dim_size(d));
-    OP_REQUIRES(c, shape.num_elements() == 0 || params.NumElements() > 0,
-                errors::InvalidArgument("Requested more than 0 entries, but params is empty.  Params shape: ",
-                                        params.shape().DebugString()));
+    OP_REQUIRES(
+        c, shape.num_elements() == 0 || params.NumElements() > 0,
+        Invalid("Requested more than 0 entries, but params is empty.  Params shape: ", params.shape().DebugString()));
     Tensor* out = nullptr;
     OP_REQUIRES_OK(c, c->allocate_output(0, shape, &out));
     if (out->NumElements() == 0) return;

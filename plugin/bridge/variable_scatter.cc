@@ -1,4 +1,5 @@
 // ResourceScatter* and ResourceScatterNd*: updates of some rows or slices, in place.
+#include "convert.h"
 #include "variable.h"
 
 namespace mychip::bridge {
@@ -34,17 +35,16 @@ class Scatter : public OpKernel {
  private:
   static absl::Status Check(const Tensor& params, const Tensor& indices, const Tensor& updates) {
     if (params.dtype() != updates.dtype()) {
-      return errors::InvalidArgument("Variable and updates dtypes don't match; respectively, ",
-                                     DataTypeString(params.dtype()), " and ", DataTypeString(updates.dtype()));
+      return Invalid("Variable and updates dtypes don't match; respectively, ", DataTypeString(params.dtype()), " and ",
+                     DataTypeString(updates.dtype()));
     }
-    if (params.dims() < 1) return errors::InvalidArgument("A scatter needs a variable of rank 1 at least");
+    if (params.dims() < 1) return Invalid("A scatter needs a variable of rank 1 at least");
     TensorShape expected = indices.shape();
     for (int d = 1; d < params.dims(); ++d) expected.AddDim(params.dim_size(d));
     if (updates.dims() == 0 || updates.shape() == expected) return absl::OkStatus();
-    return errors::InvalidArgument(
-        "Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], got ", "updates.shape ",
-        updates.shape().DebugString(), ", indices.shape ", indices.shape().DebugString(), ", params.shape ",
-        params.shape().DebugString());
+    return Invalid("Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], got ",
+                   "updates.shape ", updates.shape().DebugString(), ", indices.shape ", indices.shape().DebugString(),
+                   ", params.shape ", params.shape().DebugString());
   }
 };
 
@@ -55,7 +55,7 @@ class ScatterNd : public OpKernel {
     std::string policy;
     if (c->HasAttr("bad_indices_policy")) OP_REQUIRES_OK(c, c->GetAttr("bad_indices_policy", &policy));
     OP_REQUIRES(c, policy.empty() || policy == "DEFAULT" || policy == "ERROR",
-                errors::Unimplemented("MYCHIP: bad_indices_policy ", policy, " of ", c->def().op()));
+                absl::UnimplementedError(absl::StrCat("MYCHIP: bad_indices_policy ", policy, " of ", c->def().op())));
   }
 
   void Compute(OpKernelContext* c) override {
@@ -81,27 +81,24 @@ class ScatterNd : public OpKernel {
  private:
   static absl::Status Check(const Tensor& params, const Tensor& indices, const Tensor& updates) {
     if (params.dtype() != updates.dtype()) {
-      return errors::InvalidArgument("Variable and updates dtypes don't match; respectively, ",
-                                     DataTypeString(params.dtype()), " and ", DataTypeString(updates.dtype()));
+      return Invalid("Variable and updates dtypes don't match; respectively, ", DataTypeString(params.dtype()), " and ",
+                     DataTypeString(updates.dtype()));
     }
-    if (params.dims() < 1)
-      return errors::InvalidArgument("Output must be at least 1-D, got shape: ", params.shape().DebugString());
-    if (indices.dims() < 1)
-      return errors::InvalidArgument("Indices must be at least 1-D, got shape: ", indices.shape().DebugString());
+    if (params.dims() < 1) return Invalid("Output must be at least 1-D, got shape: ", params.shape().DebugString());
+    if (indices.dims() < 1) return Invalid("Indices must be at least 1-D, got shape: ", indices.shape().DebugString());
     const int64_t depth = indices.dims() > 1 ? indices.dim_size(indices.dims() - 1) : 1;
     const int batch = indices.dims() > 1 ? indices.dims() - 1 : 1;
     if (depth > params.dims()) {
-      return errors::InvalidArgument("Index depth ", depth, " exceeds the rank of the variable, shape ",
-                                     params.shape().DebugString());
+      return Invalid("Index depth ", depth, " exceeds the rank of the variable, shape ", params.shape().DebugString());
     }
     TensorShape expected;
     for (int d = 0; d < batch; ++d) expected.AddDim(indices.dim_size(d));
     for (int64_t d = depth; d < params.dims(); ++d) expected.AddDim(params.dim_size(d));
     if (updates.shape() == expected) return absl::OkStatus();
-    return errors::InvalidArgument(
-        "Must have updates.shape = indices.shape[:batch_dim] + params_shape[slice_dim:], got ",
-        "updates.shape: ", updates.shape().DebugString(), ", indices.shape: ", indices.shape().DebugString(),
-        ", params_shape: ", params.shape().DebugString(), ", slice_dim: ", depth, ", and batch_dim: ", batch);
+    return Invalid("Must have updates.shape = indices.shape[:batch_dim] + params_shape[slice_dim:], got ",
+                   "updates.shape: ", updates.shape().DebugString(), ", indices.shape: ", indices.shape().DebugString(),
+                   ", params_shape: ", params.shape().DebugString(), ", slice_dim: ", depth,
+                   ", and batch_dim: ", batch);
   }
 };
 
