@@ -10,6 +10,7 @@
 
 namespace mychip {
 
+class StreamCore;
 class Timeline;  // one per stream; outlives it while events refer to it
 
 // Cheap to copy, thread-safe. A default-constructed event is done and ok.
@@ -33,7 +34,7 @@ class MYCHIP_API Event {
   void Signal(Status status) const;  // manual events only, once
 
  private:
-  friend class Stream;
+  friend class StreamCore;
   std::shared_ptr<Timeline> timeline_;
   uint64_t value_ = 0;
 };

@@ -34,11 +34,11 @@ class MYCHIP_API Stream {
   // returns, if whoever gets it next uses it on this stream (or after an event of this stream).
   virtual Status Launch(std::shared_ptr<const Program> program, const std::vector<DeviceSpan>& arguments,
                         DeviceSpan temp) = 0;
-  // As Launch, for a client that reports failures through events of its own (PJRT outside TensorFlow): `done` runs once,
-  // where Event::OnDone callbacks run, with the program's status or with the one that made the stream skip it, and the
-  // program's failure does not poison the stream. Not called when this returns an error (nothing was enqueued). With
-  // MYCHIP_SYNC=1 a failure of the program goes to `done` only. This default serves streams without isolation: there
-  // the failure poisons.
+  // As Launch, for a client that reports failures through events of its own (PJRT outside TensorFlow): `done` runs
+  // once, where Event::OnDone callbacks run, with the program's status or with the one that made the stream skip it,
+  // and the program's failure does not poison the stream. Not called when this returns an error (nothing was enqueued).
+  // With MYCHIP_SYNC=1 a failure of the program goes to `done` only. This default serves streams without isolation:
+  // there the failure poisons.
   virtual Status LaunchIsolated(std::shared_ptr<const Program> program, const std::vector<DeviceSpan>& arguments,
                                 DeviceSpan temp, std::function<void(const Status&)> done) {
     MYCHIP_RETURN_IF_ERROR(Launch(std::move(program), arguments, temp));
