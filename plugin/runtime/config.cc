@@ -23,7 +23,6 @@ constexpr Row kRows[] = {
     {"MYCHIP_LOG", "1", "0: errors, 1: and warnings, 2: and information, on stderr"},
     {"MYCHIP_FAULT", "", "inject failures: launch:N, copy:N, alloc:N (the N-th from start fails), comma separated"},
     {"MYCHIP_VALIDATE", "0", "1: validate every program again at each launch"},
-    {"MYCHIP_PROGRAM_CACHE", "4096", "most programs kept for TensorFlow kernels, by op, dtypes and shapes"},
     {"MYCHIP_DUMP_TO", "", "folder that receives the stages, assembly and costs of everything compiled"},
     {"MYCHIP_NATIVE", "1",
      "0: no native TensorFlow kernel for ops that have an XLA lowering (tests of on-demand kernels)"},
