@@ -1,5 +1,8 @@
 #include "no_devices.h"
 
+#include <cstdio>
+#include <cstdlib>
+
 #include "tensorflow/c/tf_status.h"
 
 namespace mychip::loader {
@@ -14,10 +17,36 @@ void Refuse(TF_Status* status) {
   TF_SetStatus(status, TF_FAILED_PRECONDITION, "mychip: no device is offered in this process; see the log line above");
 }
 
+// TensorFlow asks for the tables at registration and wants every slot filled; without a device nothing calls one.
+void Never() {
+  fprintf(stderr, "error mychip: TensorFlow used a MYCHIP device though none was offered\n");
+  abort();
+}
+
+// `table` begins with its size and the extension pointer; the rest is pointers to functions.
+void FillWithNever(void* table, size_t size) {
+  struct Header {
+    size_t struct_size;
+    void* ext;
+  };
+  static_cast<Header*>(table)->struct_size = size;
+  auto** slots = reinterpret_cast<void (**)()>(static_cast<char*>(table) + sizeof(Header));
+  for (size_t i = 0; i < (size - sizeof(Header)) / sizeof(*slots); ++i) slots[i] = Never;
+}
+
 void CreateDevice(const SP_Platform*, SE_CreateDeviceParams*, TF_Status* status) { Refuse(status); }
-void CreateDeviceFns(const SP_Platform*, SE_CreateDeviceFnsParams*, TF_Status* status) { Refuse(status); }
-void CreateStreamExecutor(const SP_Platform*, SE_CreateStreamExecutorParams*, TF_Status* status) { Refuse(status); }
-void CreateTimerFns(const SP_Platform*, SP_TimerFns*, TF_Status* status) { Refuse(status); }
+void CreateDeviceFns(const SP_Platform*, SE_CreateDeviceFnsParams* params, TF_Status* status) {
+  FillWithNever(params->device_fns, SP_DEVICE_FNS_STRUCT_SIZE);
+  TF_SetStatus(status, TF_OK, "");
+}
+void CreateStreamExecutor(const SP_Platform*, SE_CreateStreamExecutorParams* params, TF_Status* status) {
+  FillWithNever(params->stream_executor, SP_STREAMEXECUTOR_STRUCT_SIZE);
+  TF_SetStatus(status, TF_OK, "");
+}
+void CreateTimerFns(const SP_Platform*, SP_TimerFns* fns, TF_Status* status) {
+  FillWithNever(fns, SP_TIMER_FNS_STRUCT_SIZE);
+  TF_SetStatus(status, TF_OK, "");
+}
 void DestroyDevice(const SP_Platform*, SP_Device*) {}
 void DestroyDeviceFns(const SP_Platform*, SP_DeviceFns*) {}
 void DestroyStreamExecutor(const SP_Platform*, SP_StreamExecutor*) {}
