@@ -29,8 +29,8 @@ struct Decoder {
   Runner operator()(const SortCmd& c) const { return DecodeSort(c); }
   Runner operator()(const RandomCmd& c) const { return DecodeRandom(c); }
   Runner operator()(const FftCmd& c) const { return DecodeFft(c); }
-  Runner operator()(const MatMulCmd& c) const { return Direct<MatMulCmd, RunMatMul>(c); }
-  Runner operator()(const ConvCmd& c) const { return Direct<ConvCmd, RunConv>(c); }
+  Runner operator()(const MatMulCmd& c) const { return DecodeMatMul(c); }
+  Runner operator()(const ConvCmd& c) const { return DecodeConv(c); }
   Runner operator()(const WindowReduceCmd& c) const { return Direct<WindowReduceCmd, RunWindowReduce>(c); }
   Runner operator()(const SelectScatterCmd& c) const { return Direct<SelectScatterCmd, RunSelectScatter>(c); }
   Runner operator()(const GatherCmd& c) const { return Direct<GatherCmd, RunGather>(c); }

@@ -18,8 +18,6 @@ Runner DecodeRandom(const RandomCmd&) {
 Runner DecodeFft(const FftCmd&) {
   return [](const Buffers&) { return Unimplemented("fft is not built"); };
 }
-Status RunMatMul(const MatMulCmd&, const Buffers&) { return Unimplemented("matmul is not built"); }
-Status RunConv(const ConvCmd&, const Buffers&) { return Unimplemented("conv is not built"); }
 Status RunWindowReduce(const WindowReduceCmd&, const Buffers&) { return Unimplemented("window_reduce is not built"); }
 Status RunSelectScatter(const SelectScatterCmd&, const Buffers&) {
   return Unimplemented("select_scatter is not built");

@@ -40,11 +40,11 @@ Runner DecodeSort(const SortCmd& cmd);
 Runner DecodeRandom(const RandomCmd& cmd);
 Runner DecodeFft(const FftCmd& cmd);
 Runner DecodeCopy(const CopyCmd& cmd);
+Runner DecodeMatMul(const MatMulCmd& cmd);
+Runner DecodeConv(const ConvCmd& cmd);
 
 // Units that run straight from the command. One that gains from decoding moves to the list above (and changes its row
 // in chip.cc).
-Status RunMatMul(const MatMulCmd& cmd, const Buffers& buffers);
-Status RunConv(const ConvCmd& cmd, const Buffers& buffers);
 Status RunWindowReduce(const WindowReduceCmd& cmd, const Buffers& buffers);
 Status RunSelectScatter(const SelectScatterCmd& cmd, const Buffers& buffers);
 Status RunGather(const GatherCmd& cmd, const Buffers& buffers);
