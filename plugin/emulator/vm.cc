@@ -74,11 +74,16 @@ class BodyDecoder {
   }
 
  private:
+  static bool KeepsLanes(Access access) { return access == Access::kLanes || access == Access::kRegister; }
+
   // uses_: by live instructions and results; inst_uses_: by instructions only.
   void FindUses() {
     uses_.assign(body_.insts.size(), 0);
     inst_uses_.assign(body_.insts.size(), 0);
-    for (int32_t r : body_.results) ++uses_[r];
+    for (size_t r = 0; r < body_.results.size(); ++r) {
+      ++uses_[body_.results[r]];
+      if (KeepsLanes(result_access_[r])) ++inst_uses_[body_.results[r]];  // no store will round it
+    }
     for (size_t i = body_.insts.size(); i-- > 0;) {
       if (uses_[i] == 0) continue;
       const Inst& inst = body_.insts[i];
@@ -132,10 +137,11 @@ class BodyDecoder {
       }
     }
     VmParam p;
-    p.index = index, p.value = i, p.dtype = inst.dtype, p.access = param_access_[index], p.load = FindLoad(inst.dtype);
+    p.index = index, p.value = i, p.dtype = inst.dtype, p.access = param_access_[index];
+    if (p.access != Access::kLanes) p.load = FindLoad(inst.dtype);
     scalar_[i] = p.access == Access::kScalar;
     out_.params.push_back(p);
-    out_.work += p.load != nullptr || p.access == Access::kTile ? 1 : 0.5;
+    out_.work += p.load != nullptr || IsGathered(p.access) ? 1 : 0.5;
   }
 
   void DecodeConst(int32_t i, const Inst& inst) {
@@ -240,12 +246,16 @@ class BodyDecoder {
       VmResult result;
       result.value = source, result.dtype = body_.insts[body_.results[r]].dtype, result.access = result_access_[r];
       result.scalar = scalar_[source];
-      result.store = FindStore(result.dtype);
+      if (!KeepsLanes(result.access)) result.store = FindStore(result.dtype);
       result.written_by = DefinedBy(source);
       const bool lonely_store = result.store != nullptr && body_.results.size() == 1;
       // Params and values that another result already computes in place are moved, so that no store reads memory that
       // an earlier one may have overwritten.
       const bool taken_already = std::find(taken.begin(), taken.end(), source) != taken.end();
+      if (result.access == Access::kRegister) {
+        out_.results.push_back(result);
+        continue;
+      }
       if (!result.scalar && ((IsParamValue(source) && !lonely_store) || (taken_already && result.store == nullptr))) {
         const uint64_t bytes = static_cast<uint64_t>(LaneBytes(result.dtype));
         const int32_t copy = NewValue(false);
@@ -265,23 +275,21 @@ class BodyDecoder {
   void AssignSlots() {
     const int end = static_cast<int>(out_.insts.size());
     std::vector<int> last(out_.num_values, -1);
-    std::vector<bool> in_place(out_.num_values, false);
     for (int k = 0; k < end; ++k) {
       for (int32_t v : {out_.insts[k].a, out_.insts[k].b, out_.insts[k].c}) last[v] = k;
     }
-    lane_.assign(out_.num_values, 0);
     for (const VmResult& r : out_.results) {
       last[r.value] = end;
-      if (r.direct) in_place[r.value] = true;
     }
     last_read_ = last;
     for (VmParam& p : out_.params) {
-      const bool tile = p.access == Access::kTile || p.load != nullptr;
+      const bool tile = IsGathered(p.access) || p.load != nullptr;
       if (p.access == Access::kScalar) {
         if (p.load != nullptr) AddCell(p.value);
         continue;
       }
       if (tile) p.slot = Take(p.value, p.dtype);
+      if (p.access == Access::kRepeat) last[p.value] = end;
     }
     for (VmIota& iota : out_.iotas) iota.slot = Take(iota.value, iota.dtype);
     for (int k = 0; k < end; ++k) {
@@ -299,7 +307,6 @@ class BodyDecoder {
     }
     for (VmResult& r : out_.results) r.slot = SlotOf(r.value);
     out_.num_slots = static_cast<int>(free_.size());
-    (void)in_place;
   }
 
   void AddCell(int32_t value) { out_.lane_cells.emplace_back(value, out_.num_cells++); }
@@ -351,7 +358,6 @@ class BodyDecoder {
   std::vector<int32_t> alias_;
   std::vector<bool> scalar_;
   std::vector<int> uses_, inst_uses_, last_read_;
-  std::vector<int64_t> lane_;
   std::vector<bool> free_;
   VmProgram out_;
 };
@@ -380,11 +386,11 @@ void StoreResult(const VmResult& result, const void* value, int64_t n, void* tar
       result.store(cell, value, nullptr, nullptr, 1, 0);
       value = cell;
     }
-    FillLanes(target, value, ByteSize(result.dtype), n);
+    FillLanes(target, value, result.access == Access::kLanes ? LaneBytes(result.dtype) : ByteSize(result.dtype), n);
   } else if (result.store != nullptr) {
     result.store(target, value, nullptr, nullptr, n, 0);
   } else {
-    std::memcpy(target, value, static_cast<size_t>(n * ByteSize(result.dtype)));
+    std::memcpy(target, value, static_cast<size_t>(n * LaneBytes(result.dtype)));
   }
 }
 

@@ -17,10 +17,15 @@ namespace mychip::emulator {
 
 // How the caller will provide a param, or take a result.
 enum class Access : uint8_t {
-  kDirect,  // contiguous elements in memory, one address per tile
-  kScalar,  // params only: one element per tile
-  kTile,    // elsewhere: the caller gathers into / scatters from a tile of memory format
+  kDirect,    // contiguous elements in memory, one address per tile
+  kScalar,    // params only: one element per tile
+  kTile,      // elsewhere: the caller gathers into / scatters from a tile of memory format
+  kRepeat,    // params only: as kTile, but every tile holds the same, so it is gathered once and kept
+  kLanes,     // as kDirect, but lanes instead of the memory format: accumulators
+  kRegister,  // results only: the caller reads the lanes at VmFrame::ptr(value); one lane when VmResult::scalar
 };
+
+constexpr bool IsGathered(Access a) { return a == Access::kTile || a == Access::kRepeat; }
 
 struct VmParam {
   int index = -1;      // of the body's param
