@@ -78,6 +78,10 @@ void RegisterKernels() {
   RegisterMatMul();
   RegisterConv();
   RegisterPool();
+  RegisterGather();
+  RegisterNn();
+  RegisterGenerators();
+  RegisterRandom();
 }
 
 }  // namespace mychip::kernels

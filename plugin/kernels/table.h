@@ -48,5 +48,9 @@ void RegisterReductions();
 void RegisterMatMul();
 void RegisterConv();
 void RegisterPool();
+void RegisterGather();
+void RegisterNn();
+void RegisterGenerators();
+void RegisterRandom();
 
 }  // namespace mychip::kernels
