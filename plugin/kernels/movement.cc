@@ -15,11 +15,6 @@ struct Plan {
   std::vector<int> sources;
 };
 
-std::vector<TensorType> TypesOf(const std::vector<Input>& inputs) {
-  std::vector<TensorType> types;
-  for (const Input& in : inputs) types.push_back(in.type);
-  return types;
-}
 
 // A plan over the single input `index`.
 Result<Plan> Single(int index, Result<Movement> movement) {
