@@ -200,6 +200,7 @@ Status RunPipeline(xla::HloModule* module, const PipelineOptions& options, std::
       record.changed = *changed;
       record.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       if (verify) MYCHIP_RETURN_IF_ERROR(Verify(module, std::string("after ") + row.name));
+      if (*changed && options.on_change) options.on_change(row.name, *module);
       if (*changed && !options.dump_to.empty()) Dump(*module, options, step, row.name);
     }
     record.instructions = module->instruction_count();

@@ -1,10 +1,12 @@
 // The pass pipeline: a flat table of (name, pass), run in order.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "mychip/runtime/status.h"
+#include "pipeline_names.h"
 #include "xla/hlo/analysis/alias_info.h"
 #include "xla/hlo/ir/hlo_module.h"
 
@@ -31,14 +33,13 @@ struct PipelineOptions {
   bool verify = false;    // HloVerifier after each pass
   std::string dump_to;    // folder, empty: none
   std::string dump_name;  // file name prefix inside it
+  // Called after each pass that changed the module.
+  std::function<void(const std::string& pass, const xla::HloModule& module)> on_change;
 };
 
 // Turns any valid module into one that code generation accepts: only opcodes the chip has, default layouts, fused,
 // copies inserted, scheduled. Required passes run whatever `passes` says.
 Status RunPipeline(xla::HloModule* module, const PipelineOptions& options, std::vector<PassRecord>* records);
-
-// Names of all passes in order; required ones carry a trailing '*'.
-std::vector<std::string> PassNames();
 
 // Bytes a value of this shape takes in device memory; tuples take none (the host keeps the tables).
 int64_t ShapeBytes(const xla::Shape& shape);
