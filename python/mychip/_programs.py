@@ -1,5 +1,7 @@
 """The compiled programs behind a jitted tf.function."""
 
+from __future__ import annotations
+
 import re
 from typing import Any
 

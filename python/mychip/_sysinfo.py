@@ -66,22 +66,22 @@ def report(console: Console) -> None:
     table = _table("Versions", "what", "version")
     for row in versions():
         table.add_row(*row)
-    console.print(table)
+    console.print(table, "")
 
-    console.print(f"\nTensorFlow's devices: {tensorflow_devices()}\n")
+    console.print(f"TensorFlow's devices: {tensorflow_devices()}\n")
     table = _table("Chips", "device", "in use", "peak", "limit", "committed", "launches", "cycles")
     for device in mychip.devices():
         memory, counters = mychip.memory_stats(device.ordinal), mychip.counters(device.ordinal)
         sizes = (memory[key] for key in ("bytes_in_use", "peak_bytes_in_use", "bytes_limit", "bytes_committed"))
         counts = (counters[key] for key in ("launches", "cycles"))
         table.add_row(device.name, *(f"{size / 2**20:,.1f} MiB" for size in sizes), *(f"{n:,}" for n in counts))
-    console.print(table)
+    console.print(table, "")
 
     root = library_root()
     table = _table(f"Libraries under {root}", "library", "entry points")
     for library, names in LIBRARIES.items():
         table.add_row(library, entry_points(root / library, names))
-    console.print(table)
+    console.print(table, "")
 
     table = _table("Environment variables", "name", "value", "set", "default", "meaning")
     for variable in _core.environment():
@@ -92,7 +92,7 @@ def report(console: Console) -> None:
             variable["default"],
             variable["meaning"],
         )
-    console.print(table)
+    console.print(table, "")
 
 
 def _table(title: str, *columns: str) -> Table:
