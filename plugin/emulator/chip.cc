@@ -31,18 +31,13 @@ struct Decoder {
   Runner operator()(const FftCmd& c) const { return DecodeFft(c); }
   Runner operator()(const MatMulCmd& c) const { return DecodeMatMul(c); }
   Runner operator()(const ConvCmd& c) const { return DecodeConv(c); }
-  Runner operator()(const WindowReduceCmd& c) const { return Direct<WindowReduceCmd, RunWindowReduce>(c); }
-  Runner operator()(const SelectScatterCmd& c) const { return Direct<SelectScatterCmd, RunSelectScatter>(c); }
-  Runner operator()(const GatherCmd& c) const { return Direct<GatherCmd, RunGather>(c); }
-  Runner operator()(const ScatterCmd& c) const { return Direct<ScatterCmd, RunScatter>(c); }
+  Runner operator()(const WindowReduceCmd& c) const { return DecodeWindowReduce(c); }
+  Runner operator()(const SelectScatterCmd& c) const { return DecodeSelectScatter(c); }
+  Runner operator()(const GatherCmd& c) const { return DecodeGather(c); }
+  Runner operator()(const ScatterCmd& c) const { return DecodeScatter(c); }
   Runner operator()(const CallCmd&) const { return nullptr; }
   Runner operator()(const IfCmd&) const { return nullptr; }
   Runner operator()(const WhileCmd&) const { return nullptr; }
-
-  template <typename Cmd, Status (*kRun)(const Cmd&, const Buffers&)>
-  static Runner Direct(const Cmd& cmd) {
-    return [&cmd](const Buffers& buffers) { return kRun(cmd, buffers); };
-  }
 };
 
 std::shared_ptr<const void> Decode(const Program& program) {

@@ -18,11 +18,5 @@ Runner DecodeRandom(const RandomCmd&) {
 Runner DecodeFft(const FftCmd&) {
   return [](const Buffers&) { return Unimplemented("fft is not built"); };
 }
-Status RunWindowReduce(const WindowReduceCmd&, const Buffers&) { return Unimplemented("window_reduce is not built"); }
-Status RunSelectScatter(const SelectScatterCmd&, const Buffers&) {
-  return Unimplemented("select_scatter is not built");
-}
-Status RunGather(const GatherCmd&, const Buffers&) { return Unimplemented("gather is not built"); }
-Status RunScatter(const ScatterCmd&, const Buffers&) { return Unimplemented("scatter is not built"); }
 
 }  // namespace mychip::emulator

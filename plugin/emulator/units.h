@@ -42,12 +42,9 @@ Runner DecodeFft(const FftCmd& cmd);
 Runner DecodeCopy(const CopyCmd& cmd);
 Runner DecodeMatMul(const MatMulCmd& cmd);
 Runner DecodeConv(const ConvCmd& cmd);
-
-// Units that run straight from the command. One that gains from decoding moves to the list above (and changes its row
-// in chip.cc).
-Status RunWindowReduce(const WindowReduceCmd& cmd, const Buffers& buffers);
-Status RunSelectScatter(const SelectScatterCmd& cmd, const Buffers& buffers);
-Status RunGather(const GatherCmd& cmd, const Buffers& buffers);
-Status RunScatter(const ScatterCmd& cmd, const Buffers& buffers);
+Runner DecodeWindowReduce(const WindowReduceCmd& cmd);
+Runner DecodeSelectScatter(const SelectScatterCmd& cmd);
+Runner DecodeGather(const GatherCmd& cmd);
+Runner DecodeScatter(const ScatterCmd& cmd);
 
 }  // namespace mychip::emulator
