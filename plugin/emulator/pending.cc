@@ -3,9 +3,6 @@
 
 namespace mychip::emulator {
 
-Runner DecodeReduce(const ReduceCmd&) {
-  return [](const Buffers&) { return Unimplemented("reduce is not built"); };
-}
 Runner DecodeScan(const ScanCmd&) {
   return [](const Buffers&) { return Unimplemented("scan is not built"); };
 }
