@@ -2,6 +2,7 @@
 
 #include <time.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -124,11 +125,8 @@ DeviceImpl::DeviceImpl(int ordinal, std::unique_ptr<Memory> memory)
 std::unique_ptr<Stream> DeviceImpl::CreateStream() {
   std::lock_guard<std::mutex> lock(mutex_);
   auto core = std::make_shared<StreamCore>(this, next_stream_++);
-  size_t kept = 0;
-  for (auto& stream : streams_) {
-    if (!stream.expired()) streams_[kept++] = std::move(stream);
-  }
-  streams_.resize(kept);
+  const auto gone = [](const std::weak_ptr<StreamCore>& stream) { return stream.expired(); };
+  streams_.erase(std::remove_if(streams_.begin(), streams_.end(), gone), streams_.end());
   streams_.push_back(core);
   return std::make_unique<StreamImpl>(std::move(core));
 }
