@@ -1,6 +1,8 @@
 // Elementwise ops: one formula over broadcast operands. The chip's dtype of the result is the one TensorFlow expects.
 #include "mychip/ops/elementwise.h"
 
+#include <algorithm>
+
 #include "mychip/ops/formulas.h"
 #include "table.h"
 
@@ -179,6 +181,20 @@ class Bitcast : public Kernel {
   const TF_DataType type_;
 };
 
+// ZerosLike and OnesLike of int32. The operand is in host memory too: TensorFlow's own kernels leave it on the device,
+// where its eager executor mistakes one side's memory for the other's.
+template <int32_t value>
+class HostConstantLike : public Kernel {
+ public:
+  explicit HostConstantLike(Construction&) {}
+  Status Compute(Context& ctx) const override {
+    MYCHIP_ASSIGN_OR_RETURN(const Input in, ctx.In(0));
+    MYCHIP_ASSIGN_OR_RETURN(void* data, ctx.Allocate(0, {in.type, {}}));
+    std::fill_n(static_cast<int32_t*>(data), in.type.elements(), value);
+    return OkStatus();
+  }
+};
+
 template <VOp op>
 constexpr auto New1 = &New<Pointwise<&Direct<op>>>;
 template <Formula f>
@@ -246,6 +262,8 @@ void RegisterUnary() {
       {"Bitcast", {{"T", kAny}, {"type", kAny}}, {}, &New<Bitcast>},
       {"ZerosLike", T(kAny & ~kInt32), {}, NewF<&ops::Zeros>},
       {"OnesLike", T(kAny & ~kInt32), {}, NewF<&ops::Ones>},
+      {"ZerosLike", T(kInt32), {"x", "y"}, &New<HostConstantLike<0>>, Place::kHost},
+      {"OnesLike", T(kInt32), {"x", "y"}, &New<HostConstantLike<1>>, Place::kHost},
   });
 }
 
