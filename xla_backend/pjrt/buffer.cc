@@ -40,7 +40,7 @@ Result<Access> Acquire(const PJRT_Buffer& buffer) {
   if (buffer.gone != nullptr) return Gone(buffer);
   if (buffer.ready.Done()) MYCHIP_RETURN_IF_ERROR(buffer.ready.status());
   if (buffer.storage == nullptr) return Internal("a buffer without memory and without an error");
-  return Access{buffer.storage, buffer.ready, buffer.ready_id, buffer.stream_ordered};
+  return Access{buffer.storage, buffer.ready, buffer.ready_id, buffer.failure_seen, buffer.stream_ordered};
 }
 
 Status Order(const Access& access, Stream* stream) {

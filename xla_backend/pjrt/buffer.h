@@ -10,6 +10,17 @@
 #include "mychip/runtime/event.h"
 #include "storage.h"
 
+namespace mychip::pjrt {
+
+// How work enqueued later on the device's compute stream learns that a buffer's `ready` failed.
+enum class FailureSeen {
+  kByStream,   // it poisons the stream: such work is skipped
+  kInOrder,    // `ready` is set by a program of the stream, before the completion callbacks of later programs run
+  kByWaiting,  // neither
+};
+
+}  // namespace mychip::pjrt
+
 struct PJRT_Buffer {
   PJRT_Buffer(PJRT_Device* owner, mychip::pjrt::Shape array, std::shared_ptr<mychip::pjrt::Storage> memory,
               mychip::Event when_ready);
@@ -22,6 +33,7 @@ struct PJRT_Buffer {
   std::shared_ptr<mychip::pjrt::Storage> storage;  // null once deleted or donated, and in error buffers
   mychip::Event ready;                             // the contents are there, or why not
   uint64_t ready_id = 0;  // buffers with the same id (not 0) share one `ready`: the outputs of one execution
+  mychip::pjrt::FailureSeen failure_seen = mychip::pjrt::FailureSeen::kByWaiting;
   // The work that fills the buffer is on the device's compute stream already; otherwise users wait for `ready` there.
   bool stream_ordered = true;
   // A view: memory that the compute stream's work so far fills. `ready` means nothing.
@@ -38,6 +50,7 @@ struct Access {
   std::shared_ptr<Storage> storage;
   Event ready;  // done and ok for views
   uint64_t ready_id = 0;
+  FailureSeen failure_seen = FailureSeen::kByWaiting;
   bool stream_ordered = true;
 };
 

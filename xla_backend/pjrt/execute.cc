@@ -34,6 +34,7 @@ class Execution {
   bool MayDonate(size_t parameter) const;
   Status CheckDonatedMemory() const;
   Status AllocateOutputs(const ClientDevice& chip);
+  Status OrderArguments(Stream* stream);
   Status Enqueue(Stream* stream, DeviceSpan temp);
   void Deliver();
 
@@ -43,7 +44,10 @@ class Execution {
   PJRT_Device* const device_;
   std::vector<Argument> arguments_;
   std::vector<std::shared_ptr<Storage>> outputs_;  // per result
-  Event done_;                                     // the program and what it depends on
+  // What may still fail before the program, each once.
+  std::vector<Event> in_order_, waited_for_;
+  Event done_;  // the program and what it depends on
+  FailureSeen failure_seen_ = FailureSeen::kByWaiting;
 };
 
 Status Execution::CheckCall() const {
@@ -146,17 +150,23 @@ Status Execution::AllocateOutputs(const ClientDevice& chip) {
   return OkStatus();
 }
 
-Status Execution::Enqueue(Stream* stream, DeviceSpan temp) {
-  std::vector<Event> events;  // what may still fail before the program, each once
+Status Execution::OrderArguments(Stream* stream) {
   std::vector<uint64_t> seen;
   for (const Argument& argument : arguments_) {
     MYCHIP_RETURN_IF_ERROR(Order(argument.access, stream));
     if (argument.access.ready.Done()) continue;
+    if (FailuresPoison(device_->client) && argument.access.failure_seen == FailureSeen::kByStream) continue;
     const uint64_t id = argument.access.ready_id;
     if (id != 0 && std::find(seen.begin(), seen.end(), id) != seen.end()) continue;
     seen.push_back(id);
-    events.push_back(argument.access.ready);
+    const bool in_order = argument.access.failure_seen != FailureSeen::kByWaiting;
+    (in_order ? in_order_ : waited_for_).push_back(argument.access.ready);
   }
+  return OkStatus();
+}
+
+Status Execution::Enqueue(Stream* stream, DeviceSpan temp) {
+  MYCHIP_RETURN_IF_ERROR(OrderArguments(stream));
   std::vector<DeviceSpan> spans;
   for (const xla_backend::Binding& binding : compiled_.bindings) {
     const Storage& storage =
@@ -169,16 +179,26 @@ Status Execution::Enqueue(Stream* stream, DeviceSpan temp) {
     }
     spans.push_back({storage.address(), bytes});
   }
+  Event program;
   if (FailuresPoison(device_->client)) {
     MYCHIP_RETURN_IF_ERROR(stream->Launch(compiled_.program, spans, temp));
-    events.push_back(stream->Record());
+    program = stream->Record();
+    failure_seen_ = FailureSeen::kByStream;
   } else {
-    const Event program = Event::Manual();
+    program = Event::Manual();
     MYCHIP_RETURN_IF_ERROR(stream->LaunchIsolated(compiled_.program, spans, temp,
-                                                  [program](const Status& status) { program.Signal(status); }));
-    events.push_back(program);
+                                                  [program, inputs = std::move(in_order_)](const Status& status) {
+                                                    for (const Event& input : inputs) {
+                                                      if (Status failed = input.status(); !failed.ok())
+                                                        return program.Signal(failed);
+                                                    }
+                                                    program.Signal(status);
+                                                  }));
+    failure_seen_ = FailureSeen::kInOrder;
   }
-  done_ = AllOf(std::move(events));
+  if (!waited_for_.empty()) failure_seen_ = FailureSeen::kByWaiting;
+  waited_for_.push_back(program);
+  done_ = AllOf(std::move(waited_for_));
   return OkStatus();
 }
 
@@ -193,6 +213,7 @@ void Execution::Deliver() {
     const xla_backend::ArrayType& type = compiled_.results[r];
     auto* buffer = new PJRT_Buffer(device_, Shape{type.dtype, type.dims, type.bytes}, std::move(outputs_[r]), done_);
     buffer->ready_id = id;
+    buffer->failure_seen = failure_seen_;
     args_.output_lists[0][r] = buffer;
   }
   if (args_.device_complete_events != nullptr) args_.device_complete_events[0] = MakeEvent(done_);

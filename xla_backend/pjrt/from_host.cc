@@ -58,6 +58,7 @@ Status Client_BufferFromHostBuffer(PJRT_Client_BufferFromHostBuffer_Args* args) 
   }
   if (host.copied) done.OnDone([staging = host.staging](const Status&) {});
   args->buffer = new PJRT_Buffer(device, shape, std::move(storage), done);
+  args->buffer->failure_seen = FailureSeen::kByStream;
   args->done_with_host_buffer = MakeEvent(host.copied ? Event() : done);
   return OkStatus();
 }
