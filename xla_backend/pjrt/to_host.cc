@@ -10,11 +10,21 @@
 namespace mychip::pjrt {
 namespace {
 
+// Acquire, whose error is the caller's report of a failure that is known already.
+Result<Access> AcquireToRead(const PJRT_Buffer& buffer) {
+  Result<Access> access = Acquire(buffer);
+  if (access.ok() || !FailuresPoison(buffer.device->client)) return access;
+  MYCHIP_ASSIGN_OR_RETURN(const ClientDevice chip, buffer.device->Chip());
+  Stream* const stream = chip.device->compute_stream();
+  if (stream->status().message() == access.status().message()) FailureReported(stream);
+  return access;
+}
+
 // Enqueues dst <- bytes [offset, offset + bytes) of the buffer; dst must stay until the event is done. The event fails
 // when the buffer does.
 Result<Event> CopyToHost(PJRT_Buffer* buffer, void* dst, int64_t offset, int64_t bytes) {
   const std::lock_guard<std::mutex> lock(buffer->device->enqueue_mu);
-  MYCHIP_ASSIGN_OR_RETURN(const Access access, Acquire(*buffer));
+  MYCHIP_ASSIGN_OR_RETURN(const Access access, AcquireToRead(*buffer));
   if (bytes == 0) return access.ready;
   Stream* const stream = access.storage->device()->compute_stream();
   MYCHIP_RETURN_IF_ERROR(Order(access, stream));
