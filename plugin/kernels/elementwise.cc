@@ -11,6 +11,7 @@ namespace {
 
 using ops::Direct;
 using ops::Formula;
+using ops::Rounding;
 
 std::string PairText(const Dims& x, const Dims& y) { return ops::ToString(x) + " vs. " + ops::ToString(y); }
 
@@ -19,7 +20,8 @@ enum class Shapes { kBroadcast, kEqual, kSelect };
 
 class PointwiseKernel : public Kernel {
  public:
-  PointwiseKernel(Construction& c, Formula formula, Shapes shapes) : formula_(formula), shapes_(shapes) {
+  PointwiseKernel(Construction& c, Formula formula, Shapes shapes, Rounding rounding = Rounding::kOnce)
+      : formula_(formula), shapes_(shapes), rounding_(rounding) {
     for (const char* name : {"alpha", "tolerance"}) {
       if (c.Has(name)) attr_ = c.Float(name);
     }
@@ -34,8 +36,9 @@ class PointwiseKernel : public Kernel {
     MYCHIP_RETURN_IF_ERROR(OutputDims(&inputs, &output.type.dims));
     std::vector<TensorType> types;
     std::vector<DeviceSpan> spans;
+    const double attr = ops::Rounded(attr_, inputs[0].type.dtype);
     CacheKey key;
-    key.Add(reinterpret_cast<int64_t>(formula_)).AddDouble(attr_).Add(output.type);
+    key.Add(reinterpret_cast<int64_t>(formula_)).AddDouble(attr).Add(output.type);
     for (size_t i = 0; i < inputs.size(); ++i) {
       const TensorType& type = inputs[i].type;
       key.Add(type);
@@ -44,7 +47,7 @@ class PointwiseKernel : public Kernel {
       if (type.dtype == result && type.dims == output.type.dims) output.forward.push_back(static_cast<int>(i));
     }
     MYCHIP_ASSIGN_OR_RETURN(const ProgramPtr program, ctx.Program(key, [&] {
-      return ops::Elementwise("elementwise", formula_, attr_, types, output.type);
+      return ops::Elementwise("elementwise", formula_, attr, types, output.type, rounding_);
     }));
     return ctx.Launch(program, spans, {output});
   }
@@ -89,14 +92,15 @@ class PointwiseKernel : public Kernel {
  protected:
   const Formula formula_;
   const Shapes shapes_;
+  const Rounding rounding_;
   double attr_ = 0;
   bool compare_shapes_ = false;  // Equal and NotEqual with incompatible_shape_error=False
 };
 
-template <Formula formula, Shapes shapes = Shapes::kBroadcast>
+template <Formula formula, Shapes shapes = Shapes::kBroadcast, Rounding rounding = Rounding::kOnce>
 class Pointwise : public PointwiseKernel {
  public:
-  explicit Pointwise(Construction& c) : PointwiseKernel(c, formula, shapes) {}
+  explicit Pointwise(Construction& c) : PointwiseKernel(c, formula, shapes, rounding) {}
 };
 
 // Equal, NotEqual: shapes that cannot be broadcast are an answer, not an error, when the node says so.
@@ -244,7 +248,6 @@ void RegisterUnary() {
       {"Erf", T(kFloat), {}, New1<VOp::kErf>},
       {"Erfc", T(kFloat), {}, New1<VOp::kErfc>},
       {"Erfinv", T(kFloat), {}, New1<VOp::kErfInv>},
-      {"Ndtri", T(Types(TF_FLOAT, TF_DOUBLE)), {}, NewF<&ops::Ndtri>},
       {"Lgamma", T(kFloat), {}, New1<VOp::kLgamma>},
       {"Digamma", T(kFloat), {}, New1<VOp::kDigamma>},
       {"IsNan", T(kFloat), {}, New1<VOp::kIsNan>},
@@ -277,7 +280,7 @@ void RegisterBinary() {
       {"Div", T(kDeviceNumber), {}, New1<VOp::kDiv>},
       {"RealDiv", T(kFloatComplex), {}, New1<VOp::kDiv>},
       {"TruncateDiv", T(kInteger), {}, New1<VOp::kDiv>},
-      {"FloorDiv", T(kDeviceReal), {}, New1<VOp::kFloorDiv>},
+      {"FloorDiv", T(kDeviceReal), {}, &New<Pointwise<&ops::FloorDiv, Shapes::kBroadcast, Rounding::kEach>>},
       {"FloorMod", T(kDeviceReal), {}, New1<VOp::kFloorMod>},
       {"Mod", T(kFloat | Bit(TF_INT64)), {}, New1<VOp::kRem>},
       {"TruncateMod", T(kFloat | Bit(TF_INT64)), {}, New1<VOp::kRem>},

@@ -15,7 +15,6 @@ struct Plan {
   std::vector<int> sources;
 };
 
-
 // A plan over the single input `index`.
 Result<Plan> Single(int index, Result<Movement> movement) {
   MYCHIP_ASSIGN_OR_RETURN(Movement m, std::move(movement));

@@ -1,20 +1,30 @@
 #include "mychip/ops/elementwise.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace mychip::ops {
 
-Body FormulaBody(Formula formula, double attr, const std::vector<DType>& operands, DType result) {
+double Rounded(double value, DType t) {
+  if (t != DType::kF16 && t != DType::kBF16) return value;
+  int exponent;
+  const double mantissa = std::frexp(value, &exponent);
+  const int bits = t == DType::kF16 ? 11 : 8;
+  return std::ldexp(std::nearbyint(std::ldexp(mantissa, bits)), exponent - bits);
+}
+
+Body FormulaBody(Formula formula, double attr, Rounding rounding, const std::vector<DType>& operands, DType result) {
   BodyBuilder b;
   std::vector<Ex> x;
   for (size_t i = 0; i < operands.size(); ++i) {
-    x.push_back(Ex{&b, b.Param(static_cast<int>(i), operands[i])}.To(ComputeType(operands[i])));
+    const Ex param{&b, b.Param(static_cast<int>(i), operands[i])};
+    x.push_back(rounding == Rounding::kOnce ? param.To(ComputeType(operands[i])) : param);
   }
   return b.Build({formula(x.data(), attr).To(result).id});
 }
 
 Result<ProgramPtr> Elementwise(const char* name, Formula formula, double attr, const std::vector<TensorType>& inputs,
-                               const TensorType& output) {
+                               const TensorType& output, Rounding rounding) {
   Assembler a(name);
   std::vector<View> views;
   std::vector<DType> dtypes;
@@ -22,7 +32,7 @@ Result<ProgramPtr> Elementwise(const char* name, Formula formula, double attr, c
     views.push_back(BroadcastTo(a.Argument(t), output.dims));
     dtypes.push_back(t.dtype);
   }
-  a.Vector(views, FormulaBody(formula, attr, dtypes, output.dtype), {a.Argument(output)});
+  a.Vector(views, FormulaBody(formula, attr, rounding, dtypes, output.dtype), {a.Argument(output)});
   return a.Build();
 }
 

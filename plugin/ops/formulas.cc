@@ -30,17 +30,21 @@ Ex MulNoNan(const Ex* x, double) {
   const Ex u = x[0], v = x[1];
   return Select(Eq(v, 0), v.Num(0), u * v);
 }
+// 0 of its own sign where x is 0, whatever y is: what TensorFlow's vectorised kernels give.
 Ex Xlogy(const Ex* x, double) {
   const Ex u = x[0], v = x[1];
-  return Select(Eq(u, 0), u.Num(0), u * Log(v));
+  return Select(Eq(u, 0), u, u * Log(v));
 }
 Ex Xlog1py(const Ex* x, double) {
   const Ex u = x[0], v = x[1];
-  return Select(Eq(u, 0), u.Num(0), u * Log1p(v));
+  return Select(Eq(u, 0), u, u * Log1p(v));
 }
 Ex Xdivy(const Ex* x, double) {
   const Ex u = x[0], v = x[1];
-  return Select(Eq(u, 0), u.Num(0), u / v);
+  return Select(Eq(u, 0), u, u / v);
+}
+Ex FloorDiv(const Ex* x, double) {
+  return IsFloat(x[0].dtype()) ? (x[0] / x[1]).Unary(VOp::kFloor) : x[0].Binary(VOp::kFloorDiv, x[1]);
 }
 Ex Conj(const Ex* x, double) {
   const Ex z = x[0];
@@ -106,18 +110,14 @@ Ex Asinh(const Ex* x, double) {
 Ex Acosh(const Ex* x, double) {
   const Ex v = x[0], t = v - 1;
   const Ex small = Log1p(t + Sqrt(t * t + 2 * t));
-  return Select(Gt(v, HugeArgument(v.dtype())), Log(v) + std::log(2.0), small);
+  const Ex r = Select(Gt(v, HugeArgument(v.dtype())), Log(v) + std::log(2.0), small);
+  return Select(Lt(v, 1), v.Num(std::nan("")), r);
 }
 Ex Atanh(const Ex* x, double) {
   const Ex v = x[0], m = Abs(v);
   const Ex r = 0.5 * Log1p(2 * m / (1 - m));
   return Select(Lt(v, 0), -r, Select(Eq(v, 0), v, r));
 }
-Ex Ndtri(const Ex* x, double) {
-  const Ex p = x[0];
-  return std::sqrt(2.0) * (2 * p - 1).Unary(VOp::kErfInv);
-}
-
 Ex Relu(const Ex* x, double) {
   const Ex v = x[0];
   return Max(v, v.Num(0));

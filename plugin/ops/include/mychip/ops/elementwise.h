@@ -6,8 +6,7 @@
 
 namespace mychip::ops {
 
-// The op's value from its operands. f16 and bf16 operands arrive as f32, and the result is rounded once at the end.
-// attr: the op's float attribute, 0 when it has none.
+// The op's value from its operands. attr: the op's float attribute in the operands' precision, 0 when it has none.
 using Formula = Ex (*)(const Ex* x, double attr);
 
 // One vector instruction.
@@ -23,13 +22,20 @@ Ex Direct(const Ex* x, double) {
   }
 }
 
-// The body `formula` has for these operand types. The result is converted to `result` at the end, so that 16-bit floats
-// round once. Usable as an epilogue too.
-Body FormulaBody(Formula formula, double attr, const std::vector<DType>& operands, DType result);
+// `value` in the precision of a 16-bit float type (nearest even, its normal range only); other types: unchanged.
+double Rounded(double value, DType t);
+
+enum class Rounding {
+  kOnce,  // f16 and bf16 operands enter as f32 and the result is rounded at the end
+  kEach,  // every instruction of the formula rounds to the operands' type
+};
+
+// The body `formula` has for these operand types. Usable as an epilogue too.
+Body FormulaBody(Formula formula, double attr, Rounding rounding, const std::vector<DType>& operands, DType result);
 
 // Arguments: the inputs, then the output. Inputs broadcast to output.dims by NumPy's rule.
 Result<ProgramPtr> Elementwise(const char* name, Formula formula, double attr, const std::vector<TensorType>& inputs,
-                               const TensorType& output);
+                               const TensorType& output, Rounding rounding = Rounding::kOnce);
 
 // NumPy broadcasting of all shapes together; false when they do not fit.
 bool BroadcastDims(const std::vector<const Dims*>& shapes, Dims* result);

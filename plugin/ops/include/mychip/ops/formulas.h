@@ -15,10 +15,12 @@ namespace mychip::ops {
   X(Reciprocal)                                                                                                    \
   X(SquaredDifference)                                                                                             \
   X(MulNoNan)                                                                                                      \
-  X(Xlogy) X(Xlog1py) X(Xdivy) X(Conj) X(Angle) X(ComplexSign) X(PopulationCount) X(ApproximateEqual) X(ShiftLeft) \
-      X(ShiftRight)                                                               /* functions */                  \
-      X(Sinh) X(Cosh) X(Asin) X(Acos) X(Atan) X(Asinh) X(Acosh) X(Atanh) X(Ndtri) /* activations */                \
-      X(Relu) X(Relu6) X(LeakyRelu) X(Elu) X(Selu) X(Softplus) X(Softsign)        /* gradients */                  \
+  X(Xlogy)                                                                                                         \
+  X(Xlog1py)                                                                                                       \
+  X(Xdivy) X(Conj) X(Angle) X(ComplexSign) X(PopulationCount) X(ApproximateEqual) X(ShiftLeft) X(ShiftRight)       \
+      X(FloorDiv)                                                          /* functions */                         \
+      X(Sinh) X(Cosh) X(Asin) X(Acos) X(Atan) X(Asinh) X(Acosh) X(Atanh)   /* activations */                       \
+      X(Relu) X(Relu6) X(LeakyRelu) X(Elu) X(Selu) X(Softplus) X(Softsign) /* gradients */                         \
       X(ReluGrad) X(Relu6Grad) X(LeakyReluGrad) X(EluGrad) X(SeluGrad) X(SoftplusGrad) X(SoftsignGrad) X(TanhGrad) \
           X(SigmoidGrad) X(SqrtGrad) X(RsqrtGrad) X(ReciprocalGrad) /* ternary */                                  \
       X(ClipByValue)
