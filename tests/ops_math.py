@@ -1,5 +1,6 @@
 """Elementwise ops: arithmetic, comparisons, logic, transcendental functions, their gradients, casts."""
 
+import numpy as np
 import tensorflow as tf
 from rows import ALL, FLOATS, INTS, NUMBERS, Row, binary_cases, pick, t, unary_cases
 
@@ -70,6 +71,14 @@ DIFFERENTIABLE = {
     "Erfc", "Sin", "Cos", "Softplus", "Softsign", "Relu", "Relu6", "Elu", "Selu", "LeakyRelu",
 }  # fmt: skip
 
+# Where TensorFlow's CPU is no reference: exp(x) - 1 loses small x, and Round of int32 gives zeros.
+SELU_SCALE, SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
+GOLDEN = {
+    "Elu": lambda x: np.where(x < 0, np.expm1(x), x),
+    "Selu": lambda x: SELU_SCALE * np.where(x < 0, SELU_ALPHA * np.expm1(x), x),
+    "Round": np.round,
+}
+
 # op: first, second argument, domain, domain of the second, ulp, dtypes
 BINARY = {
     "AddV2": ("x", "y", "normal", None, 0, NUMBERS),
@@ -110,8 +119,9 @@ BINARY = {
 NO_EDGES |= {"Div", "FloorDiv", "FloorMod", "Mod", "TruncateDiv", "TruncateMod", "NextAfter"}
 # The sign of a zero is left open: max(-0, 0); 0 * y and x / 0 forced to 0; a remainder of 0.
 ANY_ZERO = {"Maximum", "Minimum", "DivNoNan", "MulNoNan", "FloorMod", "Relu", "Relu6", "Sign", "Atan2"}
+ANY_ZERO |= {"Erfinv", "Xdivy", "Xlogy", "Xlog1py"}
 # The result depends on the dtype the op rounds in.
-SAME_DTYPE = {"FloorDiv", "FloorMod", "NextAfter", "Softsign", "SquaredDifference", "LeakyRelu", "Xdivy"}
+SAME_DTYPE = {"FloorMod", "NextAfter"}
 DIFFERENTIABLE |= {
     "AddV2", "Sub", "Mul", "RealDiv", "DivNoNan", "Maximum", "Minimum", "Pow", "SquaredDifference", "Atan2", "Xlogy",
 }  # fmt: skip
@@ -121,6 +131,7 @@ def unary(op: str) -> Row:
     argument, domain, ulp, dtypes = UNARY[op]
     edges = op not in NO_EDGES
     more = {"jit_dtypes": FLOATS, "why": "XLA's lowering rounds floats only"} if op == "Round" else {}
+    more["golden"] = GOLDEN.get(op)
     attrs = {"Tout": tf.float32} if op in ("Real", "Imag", "Angle", "ComplexAbs") else {}
     return Row(
         op,
@@ -154,7 +165,7 @@ def binary(op: str) -> Row:
 def grads(op: str, first: str, second: str, ulp: float, domain: str = "normal", **more: object) -> Row:
     """A gradient op of equal shapes."""
     cases = [{first: t(*shape, domain=domain), second: t(*shape)} for shape in ((2, 3, 5), (), (1,), (0, 3), (61, 67))]
-    return Row(op, tuple(cases), FLOATS, ulp, exact=False, **more)
+    return Row(op, tuple(cases), FLOATS, ulp, **more)
 
 
 GRADIENTS = (

@@ -178,6 +178,10 @@ def check(prepared: Prepared, case: int, outcome: Outcome | str, path: str) -> s
     row, dtype, gradient = prepared.row, prepared.dtype, prepared.gradient[case]
     compute = "float64" if row.exact and dtype in ("float32", "float16", "bfloat16") else dtype
     try:
+        if row.golden is not None and not gradient:
+            arrays = [a.astype(np.float64) if is_float(a.dtype) else a for a in prepared.args[case].arrays]
+            with np.errstate(all="ignore"):
+                return compare(row, case, dtype, outcome, Outcome([row.golden(*arrays)]))
         reference = on_cpu(row, case, dtype, compute, gradient)
     except tf.errors.OpError:  # no CPU kernel for this dtype
         reference = prepared.run("CPU:0", "jit", [case])[case]

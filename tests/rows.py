@@ -69,6 +69,7 @@ class Row:
     grad: also differentiate with respect to every float input of the row's dtype (tolerance grad_ulp).
     exact: False when the op's float result depends on the dtype it is computed in (or has no float64 kernel): the
       reference is then the CPU's result in the same dtype.
+    golden: the right outputs from the arrays, in NumPy float64, where TensorFlow's own CPU kernel is wrong.
     zero_sign: False where IEEE leaves the sign of a zero result open.
     jit, jit_dtypes: False, or fewer dtypes, with a reason in `why` when TensorFlow has no XLA lowering.
     """
@@ -82,6 +83,7 @@ class Row:
     grad_ulp: float = 4
     grad_scale: str | None = None
     exact: bool = True
+    golden: Callable[..., Any] | None = None
     zero_sign: bool = True
     jit: bool = True
     jit_dtypes: tuple[str, ...] | None = None  # None: all of them have a lowering
