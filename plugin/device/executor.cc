@@ -1,6 +1,7 @@
 // Streams, events and host callbacks.
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "convert.h"
 
@@ -76,15 +77,34 @@ void BlockUntilDone(const SP_Device*, SP_Stream stream, TF_Status* status) {
 
 void SynchronizeAll(const SP_Device* device, TF_Status* status) { Set(status, Chip(device)->Synchronize()); }
 
-TF_Bool HostCallback(const SP_Device*, SP_Stream stream, SE_StatusCallbackFn callback, void* argument) {
-  Status enqueued = stream->stream->HostCallback([callback, argument] {
+// A callback that TensorFlow waits for and that frees its own argument: it runs exactly once. A poisoned stream
+// destroys its callbacks instead of running them; then it runs there.
+class Callback {
+ public:
+  Callback(SE_StatusCallbackFn fn, void* argument) : fn_(fn), argument_(argument) {}
+  ~Callback() {
+    if (fn_ != nullptr) (void)Run();
+  }
+  Callback(const Callback&) = delete;
+  Callback& operator=(const Callback&) = delete;
+
+  Status Run() {
+    const SE_StatusCallbackFn fn = std::exchange(fn_, nullptr);
     TF_Status* status = TF_NewStatus();
-    callback(argument, status);
+    fn(argument_, status);
     Status result(static_cast<Code>(TF_GetCode(status)), TF_Message(status));
     TF_DeleteStatus(status);
     return result;
-  });
-  return enqueued.ok();
+  }
+
+ private:
+  SE_StatusCallbackFn fn_;
+  void* argument_;
+};
+
+TF_Bool HostCallback(const SP_Device*, SP_Stream stream, SE_StatusCallbackFn fn, void* argument) {
+  auto callback = std::make_shared<Callback>(fn, argument);
+  return stream->stream->HostCallback([callback] { return callback->Run(); }).ok();
 }
 
 }  // namespace
