@@ -6,7 +6,9 @@ import sys
 import textwrap
 
 
-def run(code: str, timeout: float = 200, python: str = sys.executable, **environment: str) -> subprocess.CompletedProcess:
+def run(
+    code: str, timeout: float = 200, python: str = sys.executable, **environment: str
+) -> subprocess.CompletedProcess:
     """stdout and stderr as text. The environment is the caller's, with `environment` on top."""
     env = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "2", **environment}
     return subprocess.run(

@@ -19,11 +19,8 @@ class Adapter : public DeviceAllocator {
       address = Try(bytes);
     }
     if (address != nullptr) return address;
-    const MemoryStats now = stats();
-    return ResourceExhausted("MYCHIP:%d is out of memory: requested %lld bytes, free %lld, limit %lld (%s)",
-                             chip_->ordinal(), static_cast<long long>(bytes),
-                             static_cast<long long>(now.bytes_limit - now.bytes_in_use),
-                             static_cast<long long>(now.bytes_limit), "TensorFlow's allocator");
+    return ResourceExhausted("MYCHIP:%d is out of memory: %s", chip_->ordinal(),
+                             DescribeShortage(chip_, bytes).c_str());
   }
 
   void Free(void* address) override { allocator_->DeallocateRaw(address); }

@@ -6,6 +6,7 @@
 
 #include "bridge.h"
 #include "convert.h"
+#include "mychip/runtime/allocator.h"
 #include "tensorflow/core/common_runtime/copy_tensor.h"
 #include "tensorflow/core/common_runtime/dma_helper.h"
 #include "tensorflow/core/framework/tensor_reference.h"
@@ -30,12 +31,10 @@ void Later(std::function<void()> fn) {
 }
 
 absl::Status OutOfMemory(Device* chip, const Tensor& target) {
-  const MemoryStats stats = chip->memory().stats();
-  return absl::ResourceExhaustedError(
-      absl::StrCat("MYCHIP:", chip->ordinal(), " is out of memory: no room for a tensor of shape ",
-                   target.shape().DebugString(), " and type ", tensorflow::DataTypeString(target.dtype()),
-                   ": requested ", target.shape().num_elements() * tensorflow::DataTypeSize(target.dtype()),
-                   " bytes, free ", stats.bytes_limit - stats.bytes_in_use, ", limit ", stats.bytes_limit));
+  const int64_t bytes = target.shape().num_elements() * tensorflow::DataTypeSize(target.dtype());
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "MYCHIP:", chip->ordinal(), " is out of memory: no room for a tensor of shape ", target.shape().DebugString(),
+      " and type ", tensorflow::DataTypeString(target.dtype()), ": ", DescribeShortage(chip, bytes)));
 }
 
 // What both sides must fulfil. `chip` owns the target when it is on the device.

@@ -3,6 +3,7 @@
 #include "bridge.h"
 #include "convert.h"
 #include "copies.h"
+#include "mychip/runtime/allocator.h"
 #include "mychip/runtime/config.h"
 
 namespace mychip::bridge {
@@ -46,13 +47,20 @@ absl::Status CheckInitialized(OpKernelContext* context, Var* variable) {
       absl::StrCat("Variable ", HandleFromInput(context, 0).name(), " has no value yet: assign one first"));
 }
 
+absl::Status AllocateTemp(OpKernelContext* context, DataType dtype, const TensorShape& shape, Tensor* out) {
+  absl::Status allocated = context->allocate_temp(dtype, shape, out);
+  if (!absl::IsResourceExhausted(allocated)) return allocated;
+  return absl::ResourceExhaustedError(absl::StrCat(
+      allocated.message(), " (", DescribeShortage(Chip(context), shape.num_elements() * DataTypeSize(dtype)), ")"));
+}
+
 absl::Status OwnBuffer(OpKernelContext* context, Var* variable) {
   Tensor* current = variable->tensor();
   if (variable->copy_on_read_mode.load() || current->RefCountIsOne() || current->NumElements() == 0) {
     return absl::OkStatus();
   }
   Tensor copy;
-  absl::Status allocated = context->allocate_temp(current->dtype(), current->shape(), &copy);
+  absl::Status allocated = AllocateTemp(context, current->dtype(), current->shape(), &copy);
   if (!allocated.ok()) return allocated;
   Status copied = Chip(context)->compute_stream()->CopyOnDevice(Address(copy), Address(*current), Bytes(*current));
   if (!copied.ok()) return ToAbsl(copied);
@@ -78,7 +86,7 @@ absl::Status Run(OpKernelContext* context, const ops::CacheKey& key,
   Tensor scratch;
   const int64_t bytes = ScratchBytes(**program);
   if (bytes > 0) {
-    absl::Status allocated = context->allocate_temp(DT_UINT8, TensorShape({bytes}), &scratch);
+    absl::Status allocated = AllocateTemp(context, DT_UINT8, TensorShape({bytes}), &scratch);
     if (!allocated.ok()) return allocated;
   }
   DeviceSpan temp;

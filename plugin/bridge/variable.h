@@ -23,6 +23,10 @@ Device* Chip(tensorflow::OpKernelContext* context);
 absl::Status Lookup(tensorflow::OpKernelContext* context, VarPtr* variable);
 absl::Status CheckInitialized(tensorflow::OpKernelContext* context, tensorflow::Var* variable);
 
+// Device memory for a value; a failure names what was requested, free and the limit.
+absl::Status AllocateTemp(tensorflow::OpKernelContext* context, tensorflow::DataType dtype,
+                          const tensorflow::TensorShape& shape, tensorflow::Tensor* out);
+
 // With the variable's lock held: a buffer nobody else sees, with the same contents. Readers hold references, so a
 // buffer with one reference is the variable's alone; work of former readers is ahead of ours in the chip's order. In
 // copy-on-read mode nobody aliases the buffer at all.

@@ -34,7 +34,7 @@ class AssignVariable : public OpKernel {
                 Invalid("Trying to assign to variable with tensor with wrong shape. Expected ",
                         current.shape().DebugString(), " got ", value.shape().DebugString()));
     if (variable->copy_on_read_mode.load()) {
-      OP_REQUIRES_OK(c, c->allocate_temp(value.dtype(), value.shape(), variable->tensor()));
+      OP_REQUIRES_OK(c, AllocateTemp(c, value.dtype(), value.shape(), variable->tensor()));
       if (value.NumElements() > 0) {
         Status copied =
             Chip(c)->compute_stream()->CopyOnDevice(Address(*variable->tensor()), Address(value), Bytes(value));
@@ -72,7 +72,7 @@ class AssignUpdate : public OpKernel {
     // A shared buffer is left alone: the result goes to a new one, which costs no more than in place.
     const bool alone = variable->copy_on_read_mode.load() || current->RefCountIsOne();
     Tensor fresh;
-    if (!alone) OP_REQUIRES_OK(c, c->allocate_temp(value.dtype(), value.shape(), &fresh));
+    if (!alone) OP_REQUIRES_OK(c, AllocateTemp(c, value.dtype(), value.shape(), &fresh));
     OP_REQUIRES_OK(c,
                    Run(c, Key(KeyKind::kUpdate, static_cast<int64_t>(update)).Add(type),
                        [&] { return ops::VariableUpdate(update, type); }, {current, &value, alone ? current : &fresh}));

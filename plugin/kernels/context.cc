@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "mychip/device/stream.h"
+#include "mychip/runtime/allocator.h"
 #include "mychip/runtime/config.h"
 
 namespace mychip::kernels {
@@ -151,8 +152,16 @@ Result<void*> Context::Allocate(int index, const Output& output) {
                                           dims.data(), rank, &forwarded, s);
   }
   const TensorPtr tensor(raw);
-  MYCHIP_RETURN_IF_ERROR(Take(s));
+  MYCHIP_RETURN_IF_ERROR(Explain(Take(s), output.type.bytes()));
   return TF_TensorData(raw);
+}
+
+Status Context::Explain(Status failed, int64_t bytes) {
+  if (failed.code() != Code::kResourceExhausted) return failed;
+  TF_Status* s = ThreadStatus();
+  const SP_Stream handle = TF_GetStream(c_, s);
+  if (!Take(s).ok()) return failed;
+  return Status(failed.code(), failed.message() + " (" + DescribeShortage(handle->stream->device(), bytes) + ")");
 }
 
 Status Context::Launch(const ProgramPtr& program, const std::vector<DeviceSpan>& inputs,
@@ -173,7 +182,7 @@ Status Context::Launch(const ProgramPtr& program, const std::vector<DeviceSpan>&
   const int64_t bytes = program->buffers[program->temp_buffer].size;
   TF_AllocatorAttributes attributes{TF_ALLOCATOR_ATTRIBUTES_STRUCT_SIZE, 0};
   const TensorPtr temp(TF_AllocateTemp(c_, TF_UINT8, &bytes, 1, &attributes, s));
-  MYCHIP_RETURN_IF_ERROR(Take(s));
+  MYCHIP_RETURN_IF_ERROR(Explain(Take(s), bytes));
   return stream->Launch(program, arguments, {TF_TensorData(temp.get()), bytes});
 }
 

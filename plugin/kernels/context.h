@@ -79,6 +79,8 @@ class Context {
   Status Alias(int input, int index, TF_DataType type, const Dims& dims);
 
  private:
+  // An allocation that failed for want of memory, with the numbers.
+  Status Explain(Status failed, int64_t bytes);
   TF_OpKernelContext* const c_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <mutex>
+#include <string>
 
 #include "device_impl.h"
 #include "mychip/runtime/config.h"
@@ -65,6 +66,22 @@ Result<std::vector<ClientDevice>> GetDeviceTable(int64_t table) {
   std::vector<ClientDevice> devices;
   for (const auto& [id, device] : found->second) devices.push_back(device);
   return devices;
+}
+
+std::string DescribeShortage(Device* device, int64_t requested) {
+  DeviceAllocator* allocator = DefaultAllocator(device);
+  {
+    Tables& t = TheTables();
+    std::lock_guard<std::mutex> lock(t.mutex);
+    for (const auto& [id, table] : t.tables) {
+      for (const auto& [local_id, entry] : table) {
+        if (entry.device == device && entry.allocator != nullptr) allocator = entry.allocator;
+      }
+    }
+  }
+  const MemoryStats stats = allocator->stats();
+  return "requested " + std::to_string(requested) + " bytes, free " +
+         std::to_string(stats.bytes_limit - stats.bytes_in_use) + ", limit " + std::to_string(stats.bytes_limit);
 }
 
 }  // namespace mychip

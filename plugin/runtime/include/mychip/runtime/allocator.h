@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "mychip/runtime/device.h"
 #include "mychip/runtime/export.h"
@@ -34,5 +36,9 @@ MYCHIP_API DeviceAllocator* DefaultAllocator(Device* device);
 MYCHIP_API int64_t RegisterDeviceTable();
 MYCHIP_API void SetTableDevice(int64_t table, const ClientDevice& device);  // replaces an entry of the same local_id
 MYCHIP_API Result<std::vector<ClientDevice>> GetDeviceTable(int64_t table);
+
+// "requested N bytes, free F, limit L" for messages, with the statistics of the allocator that an embedding framework
+// uses on `device`, or of its own memory when none does.
+MYCHIP_API std::string DescribeShortage(Device* device, int64_t requested);
 
 }  // namespace mychip
