@@ -237,7 +237,7 @@ def test_update_is_in_place(device: str, kind: str) -> None:
 
 
 def test_reads_around_a_sparse_update(device: str) -> None:
-    """TensorFlow's own sparse kernels switch a variable to copy-on-read; ours need not, and DisableCopyOnRead is fine."""
+    """TensorFlow's own sparse kernels switch to copy-on-read; ours need not, and DisableCopyOnRead is harmless."""
     v = variable(device, np.zeros((4, 6), np.float32))
     with tf.device(device):
         before = v.read_value()

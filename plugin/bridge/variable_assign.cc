@@ -1,5 +1,6 @@
-// Assignments to a whole variable or to one slice of it.
+// Assignments to a whole variable or to one slice of it, and the handles TensorFlow brings for the CPU only.
 #include "convert.h"
+#include "tensorflow/core/kernels/resource_variable_ops.h"
 #include "tensorflow/core/util/strided_slice_op.h"
 #include "variable.h"
 
@@ -157,10 +158,15 @@ OpKernel* Create(OpKernelConstruction* c) {
   return new Kernel(c);
 }
 
+// TensorFlow's kernel for every device leaves these out, so that a variable of theirs, and every function that captures
+// it, would be bound to the CPU.
+const std::vector<DataType> kHandleTypes = {DT_INT32, DT_QINT8, DT_QUINT8, DT_QINT32};
+
 }  // namespace
 
 std::vector<KernelRow> AssignRows() {
   return {
+      {"VarHandleOp", "dtype", &kHandleTypes, false, {"resource"}, Create<VarHandleOp>},
       {"AssignVariableOp", "dtype", &kAllTypes, false, {"resource"}, Create<AssignVariable>},
       {"AssignAddVariableOp", "dtype", &kNumericTypes, false, {"resource"}, Create<AssignUpdate<ops::Update::kAdd>>},
       {"AssignSubVariableOp", "dtype", &kNumericTypes, false, {"resource"}, Create<AssignUpdate<ops::Update::kSub>>},
