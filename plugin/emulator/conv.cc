@@ -114,7 +114,8 @@ class Conv {
     l.lanes = lanes_ ? RoundUp(plan_.groups, Kernels<T>().nr / 2) : 1;
     l.width = lanes_ ? plan_.columns * l.lanes : plan_.columns;
     const int64_t blocks = l.taps.boxes();
-    if (phase.depth >= 2 * kSplitDepth && phase.rows * l.width * l.groups * kMaxSplits <= 8 << 20) {
+    // Part of the numerics: from the shape alone.
+    if (phase.depth >= 2 * kSplitDepth && phase.rows * plan_.columns * plan_.groups * kMaxSplits <= 8 << 20) {
       l.splits = std::min(kMaxSplits, phase.depth / kSplitDepth);
     }
     l.blocks_a_split = std::max<int64_t>(1, CeilDiv(blocks, l.splits));

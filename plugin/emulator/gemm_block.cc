@@ -44,8 +44,13 @@ void MultiplyBlock(int64_t m, int64_t n, int64_t k, const BlockRows<T>& rows, co
       for (int64_t r = 0; r < mr; ++r) a[r] = rows.base + rows.row_offsets[i + r];
       const TileArgs<T> args{
           k, a, rows.k_offsets, rows.k_stride, panel, columns.k_stride, c + i * c_stride + j, c_stride, accumulate};
+      const int64_t half = kernels.nr / 2;
       if (j + kernels.nr <= n) {
         kernels.tile[mr](args);
+      } else if (j + half == n) {
+        kernels.half[mr](args);
+      } else if (j + half > n) {
+        PartialTile<T>(kernels.half[mr], args, mr, half, n - j);
       } else {
         PartialTile<T>(kernels.tile[mr], args, mr, kernels.nr, n - j);
       }
@@ -74,7 +79,8 @@ void MultiplyWide(int64_t m, int64_t n, int64_t k, const BlockRows<T>& rows, con
     std::memset(static_cast<void*>(row + (n - j)), 0, (kernels.nr - (n - j)) * sizeof(T));
   }
   args.b = panel, args.b_stride = kernels.nr;
-  PartialTile<T>(kernels.tile[m], args, m, kernels.nr, n - j);
+  const bool half = n - j <= kernels.nr / 2;
+  PartialTile<T>(half ? kernels.half[m] : kernels.tile[m], args, m, half ? kernels.nr / 2 : kernels.nr, n - j);
 }
 
 template <typename T>

@@ -10,8 +10,8 @@ namespace mychip::emulator {
 
 // Accumulators are reset after this many products of one element; the partial sums are added in order. Part of the
 // numerics (it fixes the order of additions), not a tuning knob alone.
-constexpr int64_t kDepthBlock = 320;
-constexpr int64_t kRowBlock = 96;
+constexpr int64_t kDepthBlock = 192;
+constexpr int64_t kRowBlock = 192;
 
 // Row i of the block starts at base + row_offsets[i]; product k lies at + (k_offsets ? k_offsets[k] : k * k_stride).
 template <typename T>

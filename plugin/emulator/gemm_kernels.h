@@ -43,6 +43,7 @@ struct TileKernels {
   int mr = 0, nr = 0;  // rows and columns of a full tile
   // By rows in use, 1..mr. All give bit-equal elements.
   void (*tile[kMaxTileRows + 1])(const TileArgs<T>&) = {};
+  void (*half[kMaxTileRows + 1])(const TileArgs<T>&) = {};  // the first nr / 2 columns only
   // For few rows against an unpacked b: rows r <= wide_rows use wide[r] with wide_columns[r] columns.
   int wide_rows = 0;
   int wide_columns[kMaxTileRows + 1] = {};
@@ -51,8 +52,15 @@ struct TileKernels {
   void (*lanes[kMaxTileRows + 1])(int64_t n, const TileArgs<T>&) = {};
 };
 
+// The widest the processor has. Every set gives the same bits, tiles of another shape.
 template <typename T>
 const TileKernels<T>& Kernels();
+template <typename T>
+const TileKernels<T>& KernelsAvx2();
+template <typename T>
+const TileKernels<T>& KernelsAvx512();  // float and double
+// For tests and comparisons: commands decoded from now on keep to AVX2. Not while a command runs.
+void AllowAvx512(bool allowed);
 
 // Loads n elements `stride` elements apart and converts them to T: exact, but for f32 under Precision kTF32 and kBF16,
 // which round to nearest even first, and f64 to float. Null when the unit does not take `dtype` as T.

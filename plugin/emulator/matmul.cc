@@ -15,7 +15,8 @@ namespace mychip::emulator {
 namespace {
 
 constexpr int64_t kColumnBlock = 256;
-constexpr int64_t kProductsPerTask = 128 * 1024;  // below this a task is not worth a core
+constexpr int64_t kPackedDepth = 16 * kDepthBlock;  // panels kept for all rows of a task
+constexpr int64_t kProductsPerTask = 128 * 1024;    // below this a task is not worth a core
 
 // One side of the product: `free` runs over its rows (or columns), k over the contraction.
 template <typename T>
@@ -113,7 +114,9 @@ class MatMul {
     return num_rows <= Kernels<T>().wide_rows && columns.in_place && columns.free_stride == 1;
   }
   static bool RowsInPlace(const Operand<T>& rows, int64_t num_columns) {
-    return rows.in_place && (rows.k_stride == 1 || num_columns <= Kernels<T>().nr);
+    if (!rows.in_place || num_columns <= 2 * Kernels<T>().nr) return rows.in_place;
+    // Rows a multiple of a page apart fall on the same cache sets: a compact copy is faster then.
+    return rows.k_stride == 1 && rows.free_stride * static_cast<int64_t>(sizeof(T)) % 4096 != 0;
   }
 
   // Rough cycles: multiply-adds with the lanes and rows a partial tile wastes, and packing.
@@ -178,42 +181,44 @@ class MatMul {
     for (int64_t c = t.c0; c < t.c1; c += column_block) RunColumns(t, c, std::min(column_block, t.c1 - c));
   }
 
-  // All rows of the task against `columns` columns from c on.
+  // All rows of the task against `columns` columns from c on. The columns' panels are packed while the first rows pass
+  // and serve the others; a block of accumulators stays in the second-level cache for the whole depth.
   void RunColumns(const Task& t, int64_t c, int64_t columns) const {
-    const int64_t rows = t.r1 - t.r0;
-    const bool one_block = k_ <= kDepthBlock;
-    const int64_t held = one_block ? std::min(rows, kRowBlock) : rows;  // rows of accumulators alive at once
+    const bool one_pass = k_ <= kPackedDepth;
+    const int64_t held = std::min(t.r1 - t.r0, one_pass ? kRowBlock : t.r1 - t.r0);
+    const bool wide = Wide(ColumnSide(), Rows());
+    const int64_t nr = Kernels<T>().nr, padded = (columns + nr - 1) / nr * nr;
+    const int64_t kept = t.r1 - t.r0 > kRowBlock ? std::min(k_, kPackedDepth) : std::min(k_, kDepthBlock);
+    T* const panels = wide ? nullptr : UnitScratch<T>(ScratchSlot::kPackedB, padded * kept);
     Accumulators acc = Place(t, t.r0, c, held, columns);
-    for (int64_t k = 0; k == 0 || k < k_; k += kDepthBlock) {
-      const int64_t depth = std::min(kDepthBlock, k_ - k);
-      const bool last = k + depth >= k_;
-      const BlockColumns<T> packed = LoadColumns(t, c, columns, k, depth);
+    for (int64_t k0 = 0; k0 == 0 || k0 < k_; k0 += kPackedDepth) {
+      const int64_t k1 = std::min(k_, k0 + kPackedDepth);
       for (int64_t r = t.r0; r < t.r1; r += kRowBlock) {
-        const int64_t count = std::min(kRowBlock, t.r1 - r);
-        if (one_block && r > t.r0) acc = Place(t, r, c, count, columns);
-        const int64_t held_row = one_block ? 0 : r - t.r0;
-        T* out = acc.data + held_row * acc.stride;
-        int64_t row_offsets[kRowBlock];
-        const BlockRows<T> block = LoadRows(t, r, count, k, depth, columns, row_offsets);
-        if (packed.data != nullptr) {
-          MultiplyBlock<T>(count, columns, depth, block, packed, out, acc.stride, k > 0);
-        } else {
-          const auto* b = reinterpret_cast<const T*>(ColumnSide().Address(t.buffers, t.batch.data(), c, k));
-          MultiplyWide<T>(count, columns, depth, block, b, ColumnSide().k_stride, out, acc.stride, k > 0);
+        const int64_t rows = std::min(kRowBlock, t.r1 - r);
+        if (one_pass && r > t.r0) acc = Place(t, r, c, rows, columns);
+        T* const out = acc.data + (one_pass ? 0 : (r - t.r0) * acc.stride);
+        for (int64_t k = k0; k == 0 || k < k1; k += kDepthBlock) {
+          const int64_t depth = std::min(kDepthBlock, k1 - k);
+          int64_t row_offsets[kRowBlock];
+          const BlockRows<T> block = LoadRows(t, r, rows, k, depth, columns, row_offsets);
+          if (wide) {
+            const auto* b = reinterpret_cast<const T*>(ColumnSide().Address(t.buffers, t.batch.data(), c, k));
+            MultiplyWide<T>(rows, columns, depth, block, b, ColumnSide().k_stride, out, acc.stride, k > 0);
+            continue;
+          }
+          T* const packed = panels + (kept > kDepthBlock ? (k - k0) * padded : 0);
+          if (r == t.r0) PackPanels(t, c, columns, k, depth, packed);
+          MultiplyBlock<T>(rows, columns, depth, block, {packed, depth * nr, nr}, out, acc.stride, k > 0);
         }
-        if (last) Finish(t, {out, acc.stride, acc.direct}, r, c, count, columns);
+        if (k1 == k_) Finish(t, {out, acc.stride, acc.direct}, r, c, rows, columns);
       }
     }
   }
 
-  BlockColumns<T> LoadColumns(const Task& t, int64_t c, int64_t columns, int64_t k, int64_t depth) const {
+  void PackPanels(const Task& t, int64_t c, int64_t columns, int64_t k, int64_t depth, T* panels) const {
     const Operand<T>& side = ColumnSide();
-    if (Wide(side, Rows())) return {nullptr, 0, 0};
-    const int64_t nr = Kernels<T>().nr, padded = (columns + nr - 1) / nr * nr;
-    T* panels = UnitScratch<T>(ScratchSlot::kPackedB, padded * depth);
     PackColumns<T>(side.Address(t.buffers, t.batch.data(), c, k), side.size, side.k_stride, side.free_stride, side.load,
-                   depth, columns, panels, depth * nr);
-    return {panels, depth * nr, nr};
+                   depth, columns, panels, depth * Kernels<T>().nr);
   }
 
   BlockRows<T> LoadRows(const Task& t, int64_t r, int64_t rows, int64_t k, int64_t depth, int64_t columns,

@@ -3,6 +3,7 @@
 
 #include "cores.h"
 #include "emulator_operands.h"
+#include "gemm_kernels.h"
 #include "mychip/runtime/program.h"
 #include "units.h"
 
@@ -205,7 +206,7 @@ const Layer kLayers[] = {
     {3, 30, 30, 1, 8, 3, 1, 1, 1},    {1, 1, 1, 64, 300, 1, 1, 1, 1},   {40, 16, 16, 2, 3, 3, 1, 1, 1},
 };
 
-TEST(Conv, LayersAndTheirGradientsAreExactAndBitEqualOverCores) {
+TEST(Conv, LayersAndTheirGradientsAreExactAndBitEqualOverCoresAndVectors) {
   Random random(13);
   for (const Layer& l : kLayers) {
     for (auto make : {Forward, InputGradient, FilterGradient}) {
@@ -216,17 +217,20 @@ TEST(Conv, LayersAndTheirGradientsAreExactAndBitEqualOverCores) {
       if (HasFailure()) return;
       FillUniform(random, &p.lhs), FillUniform(random, &p.rhs);
       std::vector<std::vector<uint8_t>> results;
-      for (int cores : {1, 2, 3}) {
+      for (int cores : {1, 2, 3, 4}) {
         SetNumCores(cores);
+        AllowAvx512(cores != 4);
         ASSERT_TRUE(p.Run().ok());
         results.push_back(p.out.bytes);
       }
-      EXPECT_TRUE(results[0] == results[1] && results[0] == results[2]) << "layer " << &l - kLayers;
+      EXPECT_TRUE(results[0] == results[1] && results[0] == results[2] && results[0] == results[3])
+          << "layer " << &l - kLayers;
       ForEachIndex(p.out.view.dims, [&](const Dims& index) {
         ASSERT_NEAR(p.out.Value(index).real(), Reference(p, index).real(), 2e-4);
       });
     }
   }
+  AllowAvx512(true);
   SetNumCores(2);
 }
 

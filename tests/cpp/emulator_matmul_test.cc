@@ -5,6 +5,7 @@
 
 #include "cores.h"
 #include "emulator_operands.h"
+#include "gemm_kernels.h"
 #include "mychip/runtime/program.h"
 #include "units.h"
 
@@ -136,7 +137,7 @@ TEST(MatMul, FloatErrorIsThatOfBlockedSummation) {
   }
 }
 
-TEST(MatMul, BitEqualOverCoresAndPositions) {
+TEST(MatMul, BitEqualOverCoresVectorsAndPositions) {
   Random random(3);
   for (const auto& [m, n, k] : std::vector<std::tuple<int64_t, int64_t, int64_t>>{
            {200, 300, 700}, {1, 2000, 500}, {2000, 3, 400}, {64, 1024, 333}, {700, 64, 64}, {1, 5000, 512}}) {
@@ -149,16 +150,19 @@ TEST(MatMul, BitEqualOverCoresAndPositions) {
         for (int64_t i = 0; i < k; ++i) p.b.Set({b, i, n - 1}, p.b.Value({b, i, 0}));
       }
       std::vector<std::vector<uint8_t>> results;
-      for (int cores : {1, 2, 3}) {
+      for (int cores : {1, 2, 3, 4}) {
         SetNumCores(cores);
+        AllowAvx512(cores != 4);
         ASSERT_TRUE(RunMatMul(p.cmd, {&p.a, &p.b, &p.out}).ok());
         results.push_back(p.out.bytes);
       }
-      EXPECT_TRUE(results[0] == results[1] && results[0] == results[2]) << m << " " << n << " " << k;
+      EXPECT_TRUE(results[0] == results[1] && results[0] == results[2] && results[0] == results[3])
+          << m << " " << n << " " << k;
       for (int64_t j = 0; j < n; ++j) ASSERT_EQ(p.out.Get<float>({1, 0, j}), p.out.Get<float>({1, m - 1, j}));
       for (int64_t i = 0; i < m; ++i) ASSERT_EQ(p.out.Get<float>({1, i, 0}), p.out.Get<float>({1, i, n - 1}));
     }
   }
+  AllowAvx512(true);
   SetNumCores(2);
 }
 
