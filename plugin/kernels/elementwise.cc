@@ -308,7 +308,7 @@ void RegisterBinary() {
       {"LessEqual", T(kDeviceReal), {}, New1<VOp::kLe>},
       {"Greater", T(kDeviceReal), {}, New1<VOp::kGt>},
       {"GreaterEqual", T(kDeviceReal), {}, New1<VOp::kGe>},
-      {"ApproximateEqual", T(kDeviceReal), {}, NewGrad<&ops::ApproximateEqual>},
+      {"ApproximateEqual", T(kReal), {}, NewGrad<&ops::ApproximateEqual>},
   });
 }
 

@@ -1,7 +1,7 @@
 // Reductions, arg-reductions and scans.
 #include "mychip/ops/reduce.h"
 
-#include <functional>
+#include <algorithm>
 
 #include "mychip/ops/movement.h"
 #include "table.h"
@@ -57,18 +57,19 @@ class Reduce : public Kernel {
   const bool keep_dims_;
 };
 
-// Prod of int32 in host memory: the number of elements of a shape.
-class HostProd : public Kernel {
+// Sum and Prod of int32 in host memory: arithmetic on shapes.
+template <bool product>
+class HostReduce : public Kernel {
  public:
-  explicit HostProd(Construction& c) : keep_dims_(c.Bool("keep_dims")) {}
+  explicit HostReduce(Construction& c) : keep_dims_(c.Bool("keep_dims")) {}
   Status Compute(Context& ctx) const override {
     MYCHIP_ASSIGN_OR_RETURN(const Input in, ctx.In(0));
     Output out{{in.type.dtype, {}}, {}};
     MYCHIP_ASSIGN_OR_RETURN(const std::vector<bool> reduced, Axes(ctx, 1, in, keep_dims_, &out.type.dims));
     MYCHIP_ASSIGN_OR_RETURN(void* data, ctx.Allocate(0, out));
     const auto* x = static_cast<const uint32_t*>(in.data);
-    auto* y = static_cast<uint32_t*>(data);  // unsigned: products wrap
-    for (int64_t i = 0; i < out.type.elements(); ++i) y[i] = 1;
+    auto* y = static_cast<uint32_t*>(data);  // unsigned: results wrap
+    std::fill_n(y, out.type.elements(), product ? 1 : 0);
     Dims step(in.rank(), 0);
     int64_t stride = 1;
     for (int d = in.rank(); d-- > 0;) {
@@ -79,7 +80,7 @@ class HostProd : public Kernel {
     Dims index(in.rank(), 0);
     int64_t to = 0;
     for (int64_t i = 0, n = in.type.elements(); i < n; ++i) {
-      y[to] *= x[i];
+      y[to] = product ? y[to] * x[i] : y[to] + x[i];
       for (int d = in.rank(); d-- > 0;) {
         to += step[d];
         if (++index[d] < in.type.dims[d]) break;
@@ -163,13 +164,14 @@ std::vector<Constraint> T(TypeSet types) { return {{"T", types}}; }
 }  // namespace
 
 void RegisterReductions() {
-  // Sum, Max and Min of int32 are TensorFlow's own, in host memory; Prod joins them there.
-  const std::vector<const char*> axes = {"reduction_indices"};
+  // Max and Min of int32 are TensorFlow's own, in host memory; Sum and Prod join them there.
+  const std::vector<const char*> axes = {"reduction_indices"}, all = {"input", "reduction_indices", "output"};
   Register({
       {"Sum", T(kNumber & ~kInt32), axes, NewReduce<Reduction::kSum>},
       {"Mean", T(kNumber), axes, NewReduce<Reduction::kMean>},
       {"Prod", T(kNumber & ~kInt32), axes, NewReduce<Reduction::kProd>},
-      {"Prod", T(kInt32), {"input", "reduction_indices", "output"}, &New<HostProd>, Place::kHost},
+      {"Sum", T(kInt32), all, &New<HostReduce<false>>, Place::kHost},
+      {"Prod", T(kInt32), all, &New<HostReduce<true>>, Place::kHost},
       {"Max", T(kReal & ~kInt32), axes, NewReduce<Reduction::kMax>},
       {"Min", T(kReal & ~kInt32), axes, NewReduce<Reduction::kMin>},
       {"All", {}, axes, NewReduce<Reduction::kAll>},

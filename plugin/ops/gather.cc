@@ -8,6 +8,7 @@ Result<ProgramPtr> Gather(const GatherShape& s, DType params, DType indices) {
   cmd.operand = a.Argument({params, {s.batch, s.outer, s.n, s.inner}});
   cmd.indices = a.Argument({indices, {s.batch, s.m}});
   cmd.out = a.Argument({params, {s.batch, s.outer, s.m, s.inner}});
+  if (NumElements(cmd.out.dims) == 0) return a.Build();
   cmd.operand_batching_dims = {0}, cmd.indices_batching_dims = {0};
   cmd.start_index_map = {2}, cmd.collapsed_dims = {2};
   cmd.slice_sizes = {1, s.outer, 1, s.inner};
@@ -22,6 +23,7 @@ Result<ProgramPtr> GatherNd(const TensorType& params, const TensorType& indices,
   Assembler a("gather_nd");
   GatherCmd cmd;
   cmd.operand = a.Argument(params), cmd.indices = a.Argument(indices), cmd.out = a.Argument(out);
+  if (out.elements() == 0) return a.Build();
   const int64_t depth = indices.dims.back(), batch = static_cast<int64_t>(indices.dims.size()) - 1;
   cmd.slice_sizes = params.dims;
   for (int64_t d = 0; d < depth; ++d) {

@@ -56,6 +56,7 @@ Result<ProgramPtr> SparseSoftmaxCrossEntropy(int64_t rows, int64_t classes, DTyp
   Assembler a("sparse_softmax_cross_entropy");
   const View in = a.Argument({dtype, {rows, classes}}), labels = a.Argument({label, {rows}});
   const View loss = a.Argument({dtype, {rows}}), grad = a.Argument({dtype, {rows, classes}});
+  if (rows == 0) return a.Build();
   const DType t = ComputeType(dtype);
   const RowSums s = Sums(&a, in);
   // The label's logit; the gather also checks the label.
