@@ -19,9 +19,10 @@ Result<PJRT_Buffer*> CopyTo(PJRT_Buffer* source, PJRT_Device* target) {
   MYCHIP_ASSIGN_OR_RETURN(std::shared_ptr<Storage> storage, Storage::Allocate(chip, source->shape.bytes));
   Stream* const stream = chip.device->compute_stream();
   Event ready;
+  Access access;  // let go outside the lock: that may run the owner's callback
   {
     const std::lock_guard<std::mutex> lock(source->device->enqueue_mu);
-    MYCHIP_ASSIGN_OR_RETURN(const Access access, Acquire(*source));
+    MYCHIP_ASSIGN_OR_RETURN(access, Acquire(*source));
     Device* const from = access.storage->device();
     if (from != chip.device) {
       MYCHIP_RETURN_IF_ERROR(Order(access, from->compute_stream()));

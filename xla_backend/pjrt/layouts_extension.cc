@@ -61,16 +61,18 @@ std::unique_ptr<PJRT_Layouts_MemoryLayout> RowMajorLayout(size_t rank) {
 }
 
 PJRT_Extension_Base* LayoutsExtension() {
-  static PJRT_Layouts_Extension extension = {
-      {PJRT_Layouts_Extension_STRUCT_SIZE, PJRT_Extension_Type_Layouts, nullptr},
-      Entry<PJRT_Layouts_MemoryLayout_Destroy_Args, Destroy>,
-      Entry<PJRT_Layouts_MemoryLayout_Serialize_Args, Serialize>,
-      Entry<PJRT_Layouts_PJRT_Client_GetDefaultLayout_Args, ClientDefault>,
-      Entry<PJRT_Layouts_PJRT_Buffer_MemoryLayout_Args, OfBuffer>,
-      Entry<PJRT_Layouts_PJRT_Topology_GetDefaultLayout_Args, TopologyDefault>,
-      Entry<PJRT_Layouts_PJRT_Executable_GetOutputLayouts_Args, OfOutputs>,
-  };
-  return &extension.base;
+  static struct {
+    PJRT_Layouts_Extension extension;
+    void* none[8];  // callers with newer headers have been seen to look for functions beyond struct_size
+  } layouts = {{{PJRT_Layouts_Extension_STRUCT_SIZE, PJRT_Extension_Type_Layouts, nullptr},
+                Entry<PJRT_Layouts_MemoryLayout_Destroy_Args, Destroy>,
+                Entry<PJRT_Layouts_MemoryLayout_Serialize_Args, Serialize>,
+                Entry<PJRT_Layouts_PJRT_Client_GetDefaultLayout_Args, ClientDefault>,
+                Entry<PJRT_Layouts_PJRT_Buffer_MemoryLayout_Args, OfBuffer>,
+                Entry<PJRT_Layouts_PJRT_Topology_GetDefaultLayout_Args, TopologyDefault>,
+                Entry<PJRT_Layouts_PJRT_Executable_GetOutputLayouts_Args, OfOutputs>},
+               {}};
+  return &layouts.extension.base;
 }
 
 }  // namespace mychip::pjrt

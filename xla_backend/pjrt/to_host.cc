@@ -23,8 +23,9 @@ Result<Access> AcquireToRead(const PJRT_Buffer& buffer) {
 // Enqueues dst <- bytes [offset, offset + bytes) of the buffer; dst must stay until the event is done. The event fails
 // when the buffer does.
 Result<Event> CopyToHost(PJRT_Buffer* buffer, void* dst, int64_t offset, int64_t bytes) {
+  Access access;  // let go outside the lock: that may run the owner's callback
   const std::lock_guard<std::mutex> lock(buffer->device->enqueue_mu);
-  MYCHIP_ASSIGN_OR_RETURN(const Access access, AcquireToRead(*buffer));
+  MYCHIP_ASSIGN_OR_RETURN(access, AcquireToRead(*buffer));
   if (bytes == 0) return access.ready;
   Stream* const stream = access.storage->device()->compute_stream();
   MYCHIP_RETURN_IF_ERROR(Order(access, stream));
