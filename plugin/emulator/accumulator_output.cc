@@ -134,6 +134,13 @@ void AccumulatorOutput::Write(const Buffers& buffers, const T* c, int64_t c_stri
                               const int64_t* coords, int64_t column) const {
   if (n == 0) return;
   const int64_t row_dims = out_.rank() - 1;
+  if (body_ == nullptr && out_.strides.back() == 1) {
+    uint8_t* const out = buffers.Address(out_);
+    for (int64_t r = 0; r < rows; ++r) {
+      Narrow(c + r * c_stride, n, accumulate_, out + RowOffset(out_, coords + r * row_dims, column));
+    }
+    return;
+  }
   const int64_t rows_a_tile = has_iota_ ? 1 : std::max<int64_t>(1, kTileElements / n);
   uint8_t* const dense = UnitScratch<uint8_t>(ScratchSlot::kEpilogueAcc, kTileElements * 16);
   const int64_t size = ByteSize(accumulate_);

@@ -215,8 +215,10 @@ class Conv {
       }
       return;
     }
-    // Runs along the innermost axis have one stride.
-    const int64_t run = box.count.back(), stride = l.phase.axes.back().rhs_stride, nr = Kernels<T>().nr;
+    // Runs along the innermost axis that has several taps have one stride.
+    size_t axis = box.count.size() - 1;
+    while (axis > 0 && box.count[axis] == 1) --axis;
+    const int64_t run = box.count[axis], stride = l.phase.axes[axis].rhs_stride, nr = Kernels<T>().nr;
     for (int64_t k = 0; k < depth; k += run) {
       const uint8_t* source = rhs + (offsets[k] + column * plan_.rhs_column_stride) * size;
       PackColumns<T>(source, size, stride, plan_.rhs_column_stride, load_rhs_, run, n, out + k * nr, depth * nr);
@@ -253,7 +255,9 @@ class Conv {
     lhs.address = SlabFor(l.phase, t.rows, taps, l.lanes);
     const uint8_t* source = l.buffers.Address(cmd_.lhs) + t.group * plan_.lhs_group_stride * ByteSize(cmd_.lhs.dtype);
     const bool lanes_fit = !lanes_ || (plan_.lhs_group_stride == 1 && l.lanes == plan_.groups);
-    if (lhs.address.inside && lhs_in_place_ && lanes_fit) {
+    // Along rows, lhs would be read in short pieces far apart.
+    const bool along_products = lanes_ || l.phase.axes.back().rows == 1;
+    if (lhs.address.inside && lhs_in_place_ && lanes_fit && along_products) {
       lhs.address = InPlace(l.phase);
       lhs.base = reinterpret_cast<const T*>(source);
     } else {

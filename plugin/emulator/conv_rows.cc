@@ -117,6 +117,11 @@ ConvAddress SlabFor(const ConvPhase& phase, const ConvBox& rows, const ConvBox& 
     a.extent = (row_span + tap_span) / a.step + 1;
     a.stride = address.elements;
     address.elements *= a.extent;
+    // Products that step over whole runs would fall on few cache sets when runs are a power of two long.
+    if (d + 1 == phase.axes.size() && axis.rows > 1 && address.elements % 32 == 0) {
+      address.pad = 16;
+      address.elements += address.pad;
+    }
     address.inside &= a.base() >= 0 && a.base() + row_span + tap_span < axis.size;
   }
   return address;
@@ -138,7 +143,7 @@ void FillSlab(const ConvPhase& phase, const ConvAddress& slab, const uint8_t* lh
   int64_t run = groups == slab.lanes ? slab.lanes * group_stride : 0;
   if (slab.lanes == 1) {
     --d;
-    run = slab.axes[d].extent * slab.axes[d].step * phase.axes[d].lhs_stride;
+    run = slab.pad != 0 ? 0 : slab.axes[d].extent * slab.axes[d].step * phase.axes[d].lhs_stride;
   }
   filler.merged_from = d;
   while (d > 0 && run != 0) {

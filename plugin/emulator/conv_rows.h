@@ -31,6 +31,7 @@ struct ConvAddress {
   bool inside = true;    // every coordinate lies in lhs
   int64_t elements = 1;  // of the slab
   int64_t lanes = 1;     // innermost: groups side by side
+  int64_t pad = 0;       // unused elements after each run of the innermost axis
 
   // Row offsets of a box of rows / offsets of a box of taps, last axis fastest.
   void Rows(const ConvPhase& phase, const ConvBox& rows, int64_t* offsets) const;

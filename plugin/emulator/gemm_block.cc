@@ -87,7 +87,7 @@ template <typename T>
 void PackColumns(const uint8_t* source, int64_t element_size, int64_t k_stride, int64_t n_stride, Loader<T> load,
                  int64_t k, int64_t n, T* panels, int64_t panel_stride) {
   const int64_t nr = Kernels<T>().nr;
-  const bool by_column = std::abs(k_stride) < std::abs(n_stride);
+  const bool by_column = k > 1 && std::abs(k_stride) < std::abs(n_stride);
   T* columns = by_column ? UnitScratch<T>(ScratchSlot::kTransposed, std::max<int64_t>(1, k) * nr) : nullptr;
   for (int64_t j = 0; j < n; j += nr, panels += panel_stride) {
     const int64_t width = std::min(nr, n - j);
