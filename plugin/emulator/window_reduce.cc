@@ -10,11 +10,13 @@
 #include "elements.h"
 #include "scratch.h"
 #include "units.h"
+#include "window_kernels.h"
 
 namespace mychip::emulator {
 namespace {
 
 constexpr int64_t kRun = 1024;
+constexpr int64_t kMaxLaneTaps = 256;  // of a window on the fast path
 
 int64_t CeilDiv(int64_t a, int64_t b) { return a > 0 ? (a + b - 1) / b : -(-a / b); }
 
@@ -43,6 +45,7 @@ class WindowReduce {
     }
     length_ = run_dim_ < 0 ? 1 : dims_[run_dim_];
     chunk_ = post_iota_ && run_dim_ != static_cast<int>(dims_.size()) - 1 ? 1 : kRun;
+    lane_op_ = LaneOp();
   }
 
   Status Run(const Buffers& buffers) const {
@@ -63,6 +66,46 @@ class WindowReduce {
     std::vector<DType> dtypes;
     for (const View& v : views) dtypes.push_back(v.dtype);
     return dtypes;
+  }
+
+  // The operation when outputs are dense f32 lanes over dense inputs, as in pooling with channels last.
+  WindowOp LaneOp() const {
+    VOp op;
+    if (cmd_.inputs.size() != 1 || cmd_.inputs[0].dtype != DType::kF32 || !cmd_.post.empty() || run_dim_ < 0 ||
+        taps_ > kMaxLaneTaps || !MatchBinaryBody(cmd_.combine, &op)) {
+      return WindowOp::kOther;
+    }
+    const WindowDim& w = cmd_.window[run_dim_];
+    const bool trivial = w.size == 1 && w.stride == 1 && w.base_dilation == 1 && w.pad_low == 0 && w.pad_high == 0;
+    if (!trivial || cmd_.inputs[0].strides[run_dim_] != 1 || cmd_.outputs[0].strides[run_dim_] != 1) {
+      return WindowOp::kOther;
+    }
+    return op == VOp::kAdd   ? WindowOp::kAdd
+           : op == VOp::kMax ? WindowOp::kMax
+           : op == VOp::kMin ? WindowOp::kMin
+                             : WindowOp::kOther;
+  }
+
+  void RunLanes(const Buffers& buffers, int64_t row, int64_t first, int64_t n) const {
+    const View &in = cmd_.inputs[0], &out = cmd_.outputs[0];
+    const Dims index = RowIndex(row);
+    int64_t taps[kMaxLaneTaps], more[kMaxLaneTaps], count = 1, to = first;
+    taps[0] = first;
+    for (size_t d = 0; d < dims_.size(); ++d) {
+      if (static_cast<int>(d) == run_dim_) continue;
+      to += index[d] * out.strides[d];
+      int64_t next = 0;
+      for (int64_t i = 0; i < count; ++i) {
+        for (int64_t t = 0; t < cmd_.window[d].size; ++t) {
+          const int64_t at = InputIndex(cmd_.window[d], index[d], t, in.dims[d]);
+          if (at >= 0) more[next++] = taps[i] + at * in.strides[d];
+        }
+      }
+      count = next;
+      std::copy(more, more + count, taps);
+    }
+    WindowRowF32(lane_op_, buffers.Ptr<float>(in), taps, count, *buffers.Ptr<float>(cmd_.inits[0]), n,
+                 buffers.Ptr<float>(out) + to);
   }
 
   // Long runs, best where input elements lie side by side.
@@ -103,6 +146,7 @@ class WindowReduce {
   };
 
   void RunRow(const Buffers& buffers, int64_t row, int64_t first, int64_t n) const {
+    if (lane_op_ != WindowOp::kOther) return RunLanes(buffers, row, first, n);
     Scratch scratch;
     const size_t count = cmd_.inputs.size();
     Row run{buffers, RowIndex(row), n, std::vector<void*>(count)};
@@ -220,6 +264,7 @@ class WindowReduce {
   bool post_iota_ = false;
   Status status_;
   int run_dim_ = -1;
+  WindowOp lane_op_ = WindowOp::kOther;
   int64_t rows_ = 1, length_ = 1, taps_ = 1, chunk_ = kRun;
 };
 

@@ -25,10 +25,11 @@ double Seconds(clockid_t clock = CLOCK_MONOTONIC) {
 }
 
 std::string g_filter;
+bool Wanted(const std::string& name) { return name.find(g_filter) != std::string::npos; }
 
 // Prints the best wall time, and the median of the process's CPU time (what counts when the machine is shared).
 void Measure(const std::string& name, double flops, const std::function<void()>& fn) {
-  if (name.find(g_filter) == std::string::npos) return;
+  if (!Wanted(name)) return;
   std::vector<double> wall, cpu;
   fn();
   const double start = Seconds();
@@ -41,8 +42,8 @@ void Measure(const std::string& name, double flops, const std::function<void()>&
   std::sort(wall.begin(), wall.end());
   std::sort(cpu.begin(), cpu.end());
   const double median = cpu[cpu.size() / 2];
-  std::printf("%-44s wall best %9.1f us %6.1f GF   cpu best %9.1f us %6.1f GF  median %6.1f GF\n", name.c_str(), wall[0] * 1e6,
-              flops / wall[0] * 1e-9, cpu[0] * 1e6, flops / cpu[0] * 1e-9, flops / median * 1e-9);
+  std::printf("%-44s wall best %9.1f us %6.1f GF   cpu best %9.1f us %6.1f GF  median %6.1f GF\n", name.c_str(),
+              wall[0] * 1e6, flops / wall[0] * 1e-9, cpu[0] * 1e6, flops / cpu[0] * 1e-9, flops / median * 1e-9);
   std::fflush(stdout);
 }
 
@@ -124,6 +125,12 @@ void MatMuls() {
                                            {1, 512, 512, 512, 0, DType::kF64},
                                            {1, 512, 512, 512, 0, DType::kS32},
                                            {1, 512, 512, 512, 0, DType::kS8}}) {
+    const std::string name = std::string("matmul ") + Name(s.dtype) + " " + std::to_string(s.batch) + " x (" +
+                             std::to_string(s.m) + " x " + std::to_string(s.n) + " x " + std::to_string(s.k) + ")" +
+                             (s.transpose == 1   ? " a^T"
+                              : s.transpose == 2 ? " b^T"
+                                                 : "");
+    if (!Wanted(name)) continue;
     Case c;
     MatMulCmd cmd;
     const bool half = s.dtype == DType::kF16 || s.dtype == DType::kBF16;
@@ -133,11 +140,6 @@ void MatMuls() {
     cmd.b = (s.transpose & 2) != 0 ? Transposed(c.Add(s.dtype, {s.batch, s.n, s.k}), {0, 2, 1})
                                    : c.Add(s.dtype, {s.batch, s.k, s.n});
     cmd.out = c.Add(half ? s.dtype : cmd.accumulate, {s.batch, s.m, s.n});
-    const std::string name = std::string("matmul ") + Name(s.dtype) + " " + std::to_string(s.batch) + " x (" +
-                             std::to_string(s.m) + " x " + std::to_string(s.n) + " x " + std::to_string(s.k) + ")" +
-                             (s.transpose == 1   ? " a^T"
-                              : s.transpose == 2 ? " b^T"
-                                                 : "");
     c.Run(name, 2e0 * static_cast<double>(s.batch * s.m * s.n * s.k), DecodeMatMul(cmd));
   }
 }
@@ -172,6 +174,9 @@ void Convolutions() {
     w.size = l.kernel, w.stride = l.stride, w.window_dilation = l.dilation, w.pad_low = pad / 2,
     w.pad_high = pad - pad / 2;
     for (int form = 0; form < 3; ++form) {
+      const char* forms[] = {" forward", " input grad", " filter grad"};
+      const std::string name = std::string("conv ") + l.name + forms[form];
+      if (!Wanted(name)) continue;
       Case c;
       ConvCmd cmd;
       WindowDim v = w;
@@ -199,8 +204,7 @@ void Convolutions() {
         v.pad_high = (l.kernel - 1) * l.dilation + (out - 1) * l.stride + 1 - l.size - v.pad_low;
       }
       cmd.window = {v, v};
-      const char* forms[] = {" forward", " input grad", " filter grad"};
-      c.Run(std::string("conv ") + l.name + forms[form], flops, DecodeConv(cmd));
+      c.Run(name, flops, DecodeConv(cmd));
     }
   }
 }
