@@ -5,6 +5,7 @@
 #include "copies.h"
 #include "mychip/runtime/allocator.h"
 #include "tensorflow/core/common_runtime/device/device_id_manager.h"
+#include "tensorflow/core/common_runtime/pluggable_device/pluggable_device.h"
 #include "tensorflow/core/common_runtime/pluggable_device/pluggable_device_factory.h"
 #include "tensorflow/core/framework/device.h"
 
@@ -25,23 +26,76 @@ absl::StatusOr<Device*> ChipOf(int ordinal) {
   return *chip;
 }
 
-absl::Status Complete(tensorflow::Device* device) {
-  const int ordinal = device->parsed_name().id;
+// A PluggableDevice whose synchronisation and constants keep the message of what failed: TensorFlow's own says "SyncAll
+// failed", and ends the process when a copy fails.
+class ChipDevice : public tensorflow::PluggableDevice {
+ public:
+  // A second device like `model`, which TensorFlow's factory made: same allocators, same streams.
+  ChipDevice(const tensorflow::SessionOptions& options, mychip::Device* chip, tensorflow::Device* model)
+      : PluggableDevice(options, model->name(), kDevice, kDevice, tensorflow::Bytes(model->attributes().memory_limit()),
+                        model->attributes().locality(), tsl::TfDeviceId(model->parsed_name().id),
+                        model->attributes().physical_device_desc(), model->GetAllocator({}),
+                        model->GetAllocator(OnHost()), /*sync_every_op=*/false),
+        chip_(chip) {}
+
+  absl::Status Initialize(const tensorflow::SessionOptions& options) {
+    absl::Status initialized = Init(options);
+    if (!initialized.ok()) return initialized;
+    // TensorFlow hands its description out const but gave us the device to finish: nobody else has seen it yet.
+    auto* info = const_cast<tensorflow::DeviceBase::AcceleratorDeviceInfo*>(tensorflow_accelerator_device_info());
+    auto* base = static_cast<tensorflow::PluggableDeviceContext*>(info->default_context);
+    context_ = new CopyContext(chip_, *base);  // outlives the device: a dropped session's copies may be under way
+    info->default_context = context_;
+    info->pjrt_context = context_;
+    info->use_pjrt_tensor_buffer = true;
+    return absl::OkStatus();
+  }
+
+  absl::Status Sync() override { return ToAbsl(chip_->Synchronize()); }
+
+  void CopyTensorInSameDevice(const tensorflow::Tensor* source, tensorflow::Tensor* target,
+                              const tensorflow::DeviceContext*, tensorflow::StatusCallback done) override {
+    context_->CopyTensorInSameDevice(source, this, target, std::move(done));
+  }
+
+  absl::Status MakeTensorFromProto(const tensorflow::TensorProto& proto, tensorflow::AllocatorAttributes attributes,
+                                   tensorflow::Tensor* tensor) override {
+    if (attributes.on_host() || !tensorflow::DataTypeCanUseMemcpy(proto.dtype())) {
+      return PluggableDevice::MakeTensorFromProto(proto, attributes, tensor);
+    }
+    tensorflow::Tensor host(proto.dtype());
+    if (!host.FromProto(GetAllocator(OnHost()), proto)) {
+      return absl::InvalidArgumentError(absl::StrCat("Cannot parse tensor from proto: ", proto.ShortDebugString()));
+    }
+    *tensor = tensorflow::Tensor(GetAllocator(attributes), host.dtype(), host.shape());
+    return context_->CopyCPUTensorToDeviceSync(&host, this, tensor);
+  }
+
+ private:
+  static tensorflow::AllocatorAttributes OnHost() {
+    tensorflow::AllocatorAttributes attributes;
+    attributes.set_on_host(true);
+    return attributes;
+  }
+
+  mychip::Device* const chip_;  // not tensorflow::Device, which the base class brings into scope
+  CopyContext* context_ = nullptr;
+};
+
+// Replaces TensorFlow's device by ours and enters it in the runtime's table.
+absl::Status Complete(const tensorflow::SessionOptions& options, std::unique_ptr<tensorflow::Device>* device) {
+  const int ordinal = (*device)->parsed_name().id;
   absl::StatusOr<Device*> chip = ChipOf(ordinal);
   if (!chip.ok()) return chip.status();
-  // TensorFlow hands it out const but gave us the device to finish: nobody else has seen it yet.
-  auto* info = const_cast<tensorflow::DeviceBase::AcceleratorDeviceInfo*>(device->tensorflow_accelerator_device_info());
-  auto* base = static_cast<tensorflow::PluggableDeviceContext*>(info->default_context);
-  // Lives as long as the process: a dropped session's copies may still be under way.
-  auto* context = new CopyContext(*chip, *base);
-  info->default_context = context;
-  info->pjrt_context = context;
-  info->use_pjrt_tensor_buffer = true;
+  auto ours = std::make_unique<ChipDevice>(options, *chip, device->get());
+  absl::Status initialized = ours->Initialize(options);
+  if (!initialized.ok()) return initialized;
   ClientDevice entry;
   entry.local_id = ordinal;
   entry.device = *chip;
-  entry.allocator = Adapt(*chip, device->GetAllocator({}));
+  entry.allocator = Adapt(*chip, ours->GetAllocator({}));
   SetTableDevice(DeviceTable(), entry);
+  *device = std::move(ours);
   return absl::OkStatus();
 }
 
@@ -66,7 +120,7 @@ class Factory : public tensorflow::DeviceFactory {
     absl::Status created = base_.CreateDevices(whole, name_prefix, devices);
     if (!created.ok()) return created;
     for (size_t i = before; i < devices->size(); ++i) {
-      absl::Status completed = Complete((*devices)[i].get());
+      absl::Status completed = Complete(whole, &(*devices)[i]);
       if (!completed.ok()) return completed;
     }
     return absl::OkStatus();
