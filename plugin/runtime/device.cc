@@ -156,7 +156,8 @@ Status DeviceImpl::Synchronize() {
 }
 
 Counters DeviceImpl::counters() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::unique_lock<std::mutex> lock(mutex_, std::defer_lock);
+  if (!Forked()) lock.lock();  // see Memory::stats
   return counters_;
 }
 

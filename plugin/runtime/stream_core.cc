@@ -7,6 +7,7 @@
 #include <cstring>
 #include <exception>
 #include <new>
+#include <system_error>
 
 #include "device_impl.h"
 #include "fault_points.h"
@@ -54,7 +55,15 @@ const char* KindName(Kind kind) {
 }
 
 void Fill32(uint8_t* dst, uint32_t pattern, int64_t bytes) {
-  for (int64_t at = 0; at < bytes; at += 4) std::memcpy(dst + at, &pattern, 4);
+  const uint32_t byte = pattern & 0xff;
+  if (pattern == byte * 0x01010101u) {
+    if (bytes > 0) std::memset(dst, static_cast<int>(byte), bytes);
+    return;
+  }
+  constexpr int64_t kBlock = 4096;
+  const int64_t first = std::min(bytes, kBlock);
+  for (int64_t at = 0; at < first; at += 4) std::memcpy(dst + at, &pattern, 4);
+  for (int64_t at = first; at < bytes; at += kBlock) std::memcpy(dst + at, dst, std::min(bytes - at, kBlock));
 }
 
 }  // namespace
@@ -65,15 +74,25 @@ Status StreamCore::Enqueue(StreamCommand command, uint64_t* value) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     if (stop_) return FailedPrecondition("stream %d is being destroyed", id_);
+    MYCHIP_RETURN_IF_ERROR(StartWorker());
     *value = tail_.load(std::memory_order_relaxed) + 1;
     command.value = *value;
     command.epoch = epoch_;
     queue_.push_back(std::move(command));
     tail_.store(*value, std::memory_order_release);
-    if (!worker_.joinable()) worker_ = std::thread([self = shared_from_this()] { self->Work(); });
     wake = sleeping_;
   }
   if (wake) wake_.notify_one();
+  return OkStatus();
+}
+
+Status StreamCore::StartWorker() {
+  if (worker_.joinable()) return OkStatus();
+  try {
+    worker_ = std::thread([self = shared_from_this()] { self->Work(); });
+  } catch (const std::system_error& e) {
+    return ResourceExhausted("MYCHIP:%d stream %d: cannot start its thread: %s", device_->ordinal(), id_, e.what());
+  }
   return OkStatus();
 }
 
@@ -167,6 +186,7 @@ void StreamCore::Process(StreamCommand command) {
   bool fresh = false;  // a failure of this command, not one it inherits
   if (abandoned_.load(std::memory_order_relaxed)) {
     status = Cancelled("the process is exiting");
+    fresh = true;
   } else if (poisoned_ && command.epoch <= poison_epoch_) {
     status = poison_;
   } else if (command.kind != Kind::kNothing) {

@@ -59,6 +59,7 @@ class StreamCore : public std::enable_shared_from_this<StreamCore> {
   const std::shared_ptr<Timeline>& timeline() const { return timeline_; }
 
  private:
+  Status StartWorker();  // needs mutex_
   void Work();
   bool NextBatch(std::deque<StreamCommand>* batch);
   void Process(StreamCommand command);

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <system_error>
 
 #include "mychip/runtime/config.h"
 #include "process.h"
@@ -57,6 +58,7 @@ Status Timeline::StatusLocked(uint64_t value) const {
 
 Status Timeline::StatusAt(uint64_t value) const {
   if (!Done(value) || !has_failures_.load(std::memory_order_acquire)) return OkStatus();
+  if (Forked()) return CheckProcess();
   std::lock_guard<std::mutex> lock(mutex_);
   return StatusLocked(value);
 }
@@ -78,6 +80,7 @@ Status Timeline::Wait(uint64_t value) {
 }
 
 void Timeline::OnDone(uint64_t value, Callback fn, Where where) {
+  if (Forked()) return fn(CheckProcess());
   watchers_.fetch_add(1);
   Status status;
   {
@@ -119,25 +122,37 @@ void Timeline::Notify() {
     }
     watchers_.fetch_sub(static_cast<int>(std::distance(pending_.begin(), end)));
     pending_.erase(pending_.begin(), end);
-    if (!there.empty()) HandOver(std::move(there));
+    HandOver(&there);
   }
   done_.notify_all();
-  for (Ready& ready : here) ready.fn(ready.status);
+  for (const auto* list : {&here, &there}) {
+    for (const Ready& ready : *list) ready.fn(ready.status);
+  }
 }
 
-void Timeline::HandOver(std::vector<Ready> ready) {
-  for (Ready& item : ready) queue_.push_back(std::move(item));
+void Timeline::HandOver(std::vector<Ready>* ready) {
+  if (ready->empty()) return;
   if (!thread_.joinable()) {
-    thread_ = std::thread([self = shared_from_this()] { self->RunReady(); });
+    try {
+      thread_ = std::thread([self = shared_from_this()] { self->RunReady(); });
+    } catch (const std::system_error& e) {
+      Log(0, "cannot start a completion thread (%s); callbacks run on the worker", e.what());
+      return;
+    }
   }
+  for (Ready& item : *ready) queue_.push_back(std::move(item));
+  ready->clear();
   ready_.notify_one();
 }
 
 void Timeline::Post(Callback fn, Status status) {
   std::vector<Ready> ready;
   ready.push_back({std::move(fn), std::move(status)});
-  std::lock_guard<std::mutex> lock(mutex_);
-  HandOver(std::move(ready));
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    HandOver(&ready);
+  }
+  for (const Ready& left : ready) left.fn(left.status);
 }
 
 void Timeline::RunReady() {

@@ -66,7 +66,8 @@ class Timeline : public std::enable_shared_from_this<Timeline> {
   };
   Status StatusLocked(uint64_t value) const;
   void Notify();
-  void HandOver(std::vector<Ready> ready);  // needs mutex_
+  // Gives callbacks to the completion thread; leaves those in `ready` that it could not (no thread). Needs mutex_.
+  void HandOver(std::vector<Ready>* ready);
   void RunReady();
 
   const Kind kind_;
