@@ -173,13 +173,14 @@ void Timeline::RunReady() {
   }
 }
 
-bool Timeline::Signal(const Status& status) {
+bool Timeline::Signal(Status&& status) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     if (kind_ != Kind::kManual || closed_) return false;
     closed_ = true;
   }
-  Complete(1, status);
+  const Status taken = std::move(status);
+  Complete(1, taken);
   return true;
 }
 
@@ -217,7 +218,7 @@ Event Event::Manual() { return Event(std::make_shared<Timeline>(Timeline::Kind::
 
 Event Event::Failed(Status status) {
   Event event = Manual();
-  event.timeline_->Signal(status);
+  event.timeline_->Signal(std::move(status));
   return event;
 }
 
@@ -231,7 +232,7 @@ void Event::OnDone(std::function<void(const Status&)> fn) const {
 }
 
 void Event::Signal(Status status) const {
-  if (timeline_ == nullptr || !timeline_->Signal(status)) {
+  if (timeline_ == nullptr || !timeline_->Signal(std::move(status))) {
     Log(0, "Event::Signal of an event that is no pending manual one; ignored");
   }
 }

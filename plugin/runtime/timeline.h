@@ -39,7 +39,7 @@ class Timeline : public std::enable_shared_from_this<Timeline> {
   // Runs fn(status) where OnDone callbacks run.
   void Post(Callback fn, Status status);
   // Manual timelines: completes value 1; false when it already was.
-  bool Signal(const Status& status);
+  bool Signal(Status&& status);
   // No more Complete or Post follows. The completion thread ends when it has run everything.
   void Close();
   // Waits for that, unless called by the completion thread itself.
