@@ -118,8 +118,11 @@ Status StreamCore::TakeFailure() {
 
 void StreamCore::Stop(bool wait) {
   if (Forked()) {
-    // The threads are gone, and so is whatever the locks protect: leave everything where it lies.
-    new std::shared_ptr<StreamCore>(shared_from_this());
+    // The threads are gone, and a lock may be one that they held: keep everything where it lies.
+    static auto* const kept = new std::vector<std::shared_ptr<StreamCore>>;
+    static auto* const mutex = new std::mutex;
+    std::lock_guard<std::mutex> lock(*mutex);
+    kept->push_back(shared_from_this());
     return;
   }
   std::thread worker;
