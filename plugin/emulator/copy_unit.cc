@@ -14,6 +14,7 @@ namespace {
 constexpr int64_t kSegmentBytes = 64 << 10;    // of a run, per unit of work
 constexpr int64_t kParallelBytes = 256 << 10;  // worth a second core
 constexpr int64_t kTransposeBlock = 64;
+constexpr int64_t kGroup = 8;
 
 struct CopyPlan {
   const CopyCmd* cmd = nullptr;
@@ -154,13 +155,18 @@ void CopyTransposed(const CopyPlan& plan, const uint8_t* src, uint8_t* dst) {
   const int64_t m = plan.dims[outer], n = plan.dims[outer + 1], bytes = plan.bytes;
   const int64_t src_stride = plan.src_strides[outer + 1], dst_stride = plan.dst_strides[outer];
   const int64_t mb = (m + kTransposeBlock - 1) / kTransposeBlock, nb = (n + kTransposeBlock - 1) / kTransposeBlock;
+  // Blocks go in groups of kGroup x kGroup: the pages of a group fit the host's TLB.
+  const int64_t mg = (mb + kGroup - 1) / kGroup, ng = (nb + kGroup - 1) / kGroup, per_row = mg * ng * kGroup * kGroup;
   const TransposeKernel kernel = FindTransposeKernel(bytes);
   const int64_t block_bytes = std::min(m, kTransposeBlock) * std::min(n, kTransposeBlock) * bytes;
   const int64_t grain = std::max<int64_t>(1, kParallelBytes / 2 / block_bytes);
-  ParallelFor(RowsOf(plan, outer) * mb * nb, grain, [&](int64_t begin, int64_t end) {
+  ParallelFor(RowsOf(plan, outer) * per_row, grain, [&](int64_t begin, int64_t end) {
     for (int64_t u = begin; u < end; ++u) {
-      const Rows rows(plan, outer, u / (mb * nb));
-      const int64_t i = u % (mb * nb) / nb * kTransposeBlock, j = u % nb * kTransposeBlock;
+      const int64_t in_row = u % per_row, group = in_row / (kGroup * kGroup), in_group = in_row % (kGroup * kGroup);
+      const int64_t i = (group / ng * kGroup + in_group / kGroup) * kTransposeBlock;
+      const int64_t j = (group % ng * kGroup + in_group % kGroup) * kTransposeBlock;
+      if (i >= m || j >= n) continue;
+      const Rows rows(plan, outer, u / per_row);
       kernel(dst + rows.dst() + i * dst_stride + j * bytes, dst_stride, src + rows.src() + j * src_stride + i * bytes,
              src_stride, std::min(kTransposeBlock, m - i), std::min(kTransposeBlock, n - j));
     }

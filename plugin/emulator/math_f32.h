@@ -13,12 +13,14 @@ namespace {
 inline float Fma(float a, float b, float c) { return std::fma(a, b, c); }
 inline double Fma(double a, double b, double c) { return std::fma(a, b, c); }
 
-// c[0] + c[1] x + ... by Horner's rule.
-template <typename T, int kTerms>
-inline T Polynomial(const T (&c)[kTerms], T x) {
-  T r = c[kTerms - 1];
-  for (int i = kTerms - 2; i >= 0; --i) r = Fma(r, x, c[i]);
-  return r;
+// c[0] + c[1] x + ... by Horner's rule. Recursive, because an inner loop would keep the outer one from vectorising.
+template <int kFirst = 0, typename T, int kTerms>
+inline __attribute__((always_inline)) T Polynomial(const T (&c)[kTerms], T x) {
+  if constexpr (kFirst == kTerms - 1) {
+    return c[kFirst];
+  } else {
+    return Fma(Polynomial<kFirst + 1>(c, x), x, c[kFirst]);
+  }
 }
 
 constexpr float kExpTerms[] = {0.5f, 0.166665062f, 0.0416661687f, 0.00837032124f, 0.00139529724f};
