@@ -117,7 +117,13 @@ Result<std::unique_ptr<xla::HloModule>> ParseModule(const std::string& format, c
   }
   if (format == "mlir") {
     xla::XlaComputation computation;
-    MYCHIP_RETURN_IF_ABSL_ERROR(xla::ParseMlirModuleStringAndConvertToXlaComputation(code, computation, false, false));
+    const Status converted =
+        FromAbsl(xla::ParseMlirModuleStringAndConvertToXlaComputation(code, computation, false, false));
+    // XLA says UNKNOWN or INTERNAL of modules it cannot read.
+    if (converted.code() == Code::kUnknown || converted.code() == Code::kInternal) {
+      return InvalidArgument("the MLIR module cannot be read: %s", converted.message().c_str());
+    }
+    MYCHIP_RETURN_IF_ERROR(converted);
     return FromProto(computation.proto());
   }
   return InvalidArgument("program format \"%s\" is none of hlo, hlo_with_config, hlo_text, mlir", format.c_str());
