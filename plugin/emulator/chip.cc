@@ -136,7 +136,12 @@ Status Run(const Program& program, const std::vector<uint8_t*>& buffers, const C
                     program.buffers.size());
   }
   if (program.blocks.empty()) return OkStatus();
-  const std::shared_ptr<const void> decoded = program.decoded.GetOrMake([&] { return Decode(program); });
+  std::shared_ptr<const void> decoded;
+  try {
+    decoded = program.decoded.GetOrMake([&] { return Decode(program); });
+  } catch (const std::bad_alloc&) {
+    return ResourceExhausted("%s: the emulator ran out of host memory while decoding", program.name.c_str());
+  }
   Cost local;
   return Processor(program, *static_cast<const DecodedProgram*>(decoded.get()), buffers, observer,
                    total != nullptr ? total : &local)
