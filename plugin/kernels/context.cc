@@ -30,6 +30,12 @@ Status Take(TF_Status* s) {
   return result;
 }
 
+// Device memory until the tensor is deleted. Status in ThreadStatus().
+TF_Tensor* AllocateScratch(TF_OpKernelContext* c, int64_t bytes) {
+  TF_AllocatorAttributes attributes{TF_ALLOCATOR_ATTRIBUTES_STRUCT_SIZE, 0};
+  return TF_AllocateTemp(c, TF_UINT8, &bytes, 1, &attributes, ThreadStatus());
+}
+
 }  // namespace
 
 template <typename T, typename F>
@@ -174,15 +180,38 @@ Status Context::Launch(const ProgramPtr& program, const std::vector<DeviceSpan>&
     elements += outputs[i].type.elements();
   }
   if (elements == 0) return OkStatus();
+  MYCHIP_ASSIGN_OR_RETURN(Stream* const stream, OpStream());
+  return Enqueue(stream, program, arguments);
+}
+
+Status Context::LaunchChecked(const ProgramPtr& program, const std::vector<DeviceSpan>& inputs, const Output& output,
+                              const Status& failure) {
+  MYCHIP_ASSIGN_OR_RETURN(void* data, Allocate(0, output));
+  if (output.type.elements() == 0) return OkStatus();
+  MYCHIP_ASSIGN_OR_RETURN(Stream* const stream, OpStream());
+  std::vector<DeviceSpan> arguments = inputs;
+  arguments.push_back({data, output.type.bytes()});
+  const TensorPtr flag(AllocateScratch(c_, 1));
+  MYCHIP_RETURN_IF_ERROR(Take(ThreadStatus()));
+  arguments.push_back({TF_TensorData(flag.get()), 1});
+  MYCHIP_RETURN_IF_ERROR(Enqueue(stream, program, arguments));
+  auto happened = std::make_shared<uint8_t>(0);
+  MYCHIP_RETURN_IF_ERROR(stream->CopyToHost(happened.get(), TF_TensorData(flag.get()), 1));
+  return stream->HostCallback([happened, failure] { return *happened ? failure : OkStatus(); });
+}
+
+Result<Stream*> Context::OpStream() {
   TF_Status* s = ThreadStatus();
   const SP_Stream handle = TF_GetStream(c_, s);
   MYCHIP_RETURN_IF_ERROR(Take(s));
-  Stream* stream = handle->stream;
+  return handle->stream;
+}
+
+Status Context::Enqueue(Stream* stream, const ProgramPtr& program, const std::vector<DeviceSpan>& arguments) {
   if (program->temp_buffer < 0) return stream->Launch(program, arguments, {});
   const int64_t bytes = program->buffers[program->temp_buffer].size;
-  TF_AllocatorAttributes attributes{TF_ALLOCATOR_ATTRIBUTES_STRUCT_SIZE, 0};
-  const TensorPtr temp(TF_AllocateTemp(c_, TF_UINT8, &bytes, 1, &attributes, s));
-  MYCHIP_RETURN_IF_ERROR(Explain(Take(s), bytes));
+  const TensorPtr temp(AllocateScratch(c_, bytes));
+  MYCHIP_RETURN_IF_ERROR(Take(ThreadStatus()));
   return stream->Launch(program, arguments, {TF_TensorData(temp.get()), bytes});
 }
 

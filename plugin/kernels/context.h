@@ -73,6 +73,10 @@ class Context {
   Result<ProgramPtr> Program(const CacheKey& key, const std::function<Result<ProgramPtr>()>& build) const;
   // Allocates the outputs and enqueues `program` with arguments: the inputs' spans in order, then the outputs'.
   Status Launch(const ProgramPtr& program, const std::vector<DeviceSpan>& inputs, const std::vector<Output>& outputs);
+  // As Launch for one output, with one more argument at the end: a pred that the program sets when `failure` happened.
+  // The stream is poisoned with it then, and the error surfaces at the next synchronisation.
+  Status LaunchChecked(const ProgramPtr& program, const std::vector<DeviceSpan>& inputs, const Output& output,
+                       const Status& failure);
   // Memory of output `index` (device or host as the row says) for those who fill it themselves.
   Result<void*> Allocate(int index, const Output& output);
   // Output `index` is input `input`'s buffer with other dims, and another dtype of the same total size.

@@ -29,7 +29,16 @@ class PointwiseKernel : public Kernel {
     if (c.Has("Truncate") && c.Bool("Truncate")) c.Fail(Unimplemented("Cast with Truncate=True"));
   }
 
-  Status Compute(Context& ctx) const override {
+  Status Compute(Context& ctx) const override { return Run(ctx, nullptr); }
+
+ protected:
+  // What the integer kernels of the CPU refuse in operand 1: `bad` compares it with 0.
+  struct Refusal {
+    VOp bad;
+    const char* message;
+  };
+
+  Status Run(Context& ctx, const Refusal* refusal) const {
     MYCHIP_ASSIGN_OR_RETURN(std::vector<Input> inputs, ctx.AllInputs());
     MYCHIP_ASSIGN_OR_RETURN(const DType result, ctx.OutputDType(0));
     Output output{{result, {}}, {}};
@@ -46,10 +55,15 @@ class PointwiseKernel : public Kernel {
       spans.push_back(inputs[i].span());
       if (type.dtype == result && type.dims == output.type.dims) output.forward.push_back(static_cast<int>(i));
     }
+    if (refusal != nullptr) key.Add(static_cast<int64_t>(refusal->bad));
     MYCHIP_ASSIGN_OR_RETURN(const ProgramPtr program, ctx.Program(key, [&] {
-      return ops::Elementwise("elementwise", formula_, attr, types, output.type, rounding_);
+      if (refusal == nullptr) {
+        return ops::Elementwise("elementwise", formula_, attr, types, output.type, rounding_);
+      }
+      return ops::CheckedElementwise("elementwise", formula_, refusal->bad, types, output.type);
     }));
-    return ctx.Launch(program, spans, {output});
+    if (refusal == nullptr) return ctx.Launch(program, spans, {output});
+    return ctx.LaunchChecked(program, spans, output, InvalidArgument("%s", refusal->message));
   }
 
  private:
@@ -101,6 +115,27 @@ template <Formula formula, Shapes shapes = Shapes::kBroadcast, Rounding rounding
 class Pointwise : public PointwiseKernel {
  public:
   explicit Pointwise(Construction& c) : PointwiseKernel(c, formula, shapes, rounding) {}
+};
+
+// Integer division and powers with what TensorFlow's CPU kernels refuse. The command runs first (x / 0 is -1); the
+// error surfaces at the next synchronisation.
+template <Formula formula>
+class Divide : public PointwiseKernel {
+ public:
+  explicit Divide(Construction& c) : PointwiseKernel(c, formula, Shapes::kBroadcast) {}
+  Status Compute(Context& ctx) const override {
+    static constexpr Refusal kRefusal = {VOp::kEq, "Integer division by zero"};
+    return Run(ctx, &kRefusal);
+  }
+};
+
+class IntegerPow : public PointwiseKernel {
+ public:
+  explicit IntegerPow(Construction& c) : PointwiseKernel(c, &Direct<VOp::kPow>, Shapes::kBroadcast) {}
+  Status Compute(Context& ctx) const override {
+    static constexpr Refusal kRefusal = {VOp::kLt, "Integers to negative integer powers are not allowed"};
+    return Run(ctx, &kRefusal);
+  }
 };
 
 // Equal, NotEqual: shapes that cannot be broadcast are an answer, not an error, when the node says so.
@@ -210,7 +245,7 @@ std::vector<Constraint> T(TypeSet types) { return {{"T", types}}; }
 
 // TensorFlow itself computes these on int32 in host memory: such rows leave int32 out ("kNumber & ~kInt32").
 constexpr TypeSet kDeviceNumber = kNumber & ~kInt32, kDeviceReal = kReal & ~kInt32;
-constexpr TypeSet kFloatComplex = kFloat | kComplex;
+constexpr TypeSet kFloatComplex = kFloat | kComplex, kInt64 = Bit(TF_INT64);
 
 void RegisterUnary() {
   Register({
@@ -277,15 +312,21 @@ void RegisterBinary() {
       {"Sub", T(kDeviceNumber), {}, New1<VOp::kSub>},
       {"Mul", T(kDeviceNumber), {}, New1<VOp::kMul>},
       {"MulNoNan", T(kFloatComplex), {}, NewF<&ops::MulNoNan>},
-      {"Div", T(kDeviceNumber), {}, New1<VOp::kDiv>},
+      {"Div", T(kFloatComplex), {}, New1<VOp::kDiv>},
+      {"Div", T(kInteger & ~kInt32), {}, &New<Divide<&Direct<VOp::kDiv>>>},
       {"RealDiv", T(kFloatComplex), {}, New1<VOp::kDiv>},
-      {"TruncateDiv", T(kInteger), {}, New1<VOp::kDiv>},
-      {"FloorDiv", T(kDeviceReal), {}, &New<Pointwise<&ops::FloorDiv, Shapes::kBroadcast, Rounding::kEach>>},
-      {"FloorMod", T(kDeviceReal), {}, New1<VOp::kFloorMod>},
-      {"Mod", T(kFloat | Bit(TF_INT64)), {}, New1<VOp::kRem>},
-      {"TruncateMod", T(kFloat | Bit(TF_INT64)), {}, New1<VOp::kRem>},
+      {"TruncateDiv", T(kInteger), {}, &New<Divide<&Direct<VOp::kDiv>>>},
+      {"FloorDiv", T(kFloat), {}, &New<Pointwise<&ops::FloorDiv, Shapes::kBroadcast, Rounding::kEach>>},
+      {"FloorDiv", T(kInteger & ~kInt32), {}, &New<Divide<&Direct<VOp::kFloorDiv>>>},
+      {"FloorMod", T(kFloat), {}, New1<VOp::kFloorMod>},
+      {"FloorMod", T(kInteger & ~kInt32), {}, &New<Divide<&Direct<VOp::kFloorMod>>>},
+      {"Mod", T(kFloat), {}, New1<VOp::kRem>},
+      {"Mod", T(kInt64), {}, &New<Divide<&Direct<VOp::kRem>>>},
+      {"TruncateMod", T(kFloat), {}, New1<VOp::kRem>},
+      {"TruncateMod", T(kInt64), {}, &New<Divide<&Direct<VOp::kRem>>>},
       {"DivNoNan", T(kFloatComplex), {}, New1<VOp::kDivNoNan>},
-      {"Pow", T(kFloatComplex | kSigned), {}, New1<VOp::kPow>},
+      {"Pow", T(kFloatComplex), {}, New1<VOp::kPow>},
+      {"Pow", T(kSigned), {}, &New<IntegerPow>},
       {"Maximum", T(kDeviceReal), {}, New1<VOp::kMax>},
       {"Minimum", T(kDeviceReal), {}, New1<VOp::kMin>},
       {"SquaredDifference", T(kDeviceNumber), {}, NewF<&ops::SquaredDifference>},

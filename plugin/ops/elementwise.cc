@@ -23,16 +23,59 @@ Body FormulaBody(Formula formula, double attr, Rounding rounding, const std::vec
   return b.Build({formula(x.data(), attr).To(result).id});
 }
 
+namespace {
+
+// The arguments of an elementwise program.
+struct Operands {
+  std::vector<View> inputs;
+  View output;
+};
+
+Operands Declare(Assembler* a, const std::vector<TensorType>& inputs, const TensorType& output) {
+  Operands o;
+  for (const TensorType& t : inputs) o.inputs.push_back(a->Argument(t));
+  o.output = a->Argument(output);
+  return o;
+}
+
+void Apply(Assembler* a, const Operands& o, Formula formula, double attr, Rounding rounding) {
+  std::vector<View> views;
+  std::vector<DType> dtypes;
+  for (const View& v : o.inputs) {
+    views.push_back(BroadcastTo(v, o.output.dims));
+    dtypes.push_back(v.dtype);
+  }
+  a->Vector(views, FormulaBody(formula, attr, rounding, dtypes, o.output.dtype), {o.output});
+}
+
+}  // namespace
+
 Result<ProgramPtr> Elementwise(const char* name, Formula formula, double attr, const std::vector<TensorType>& inputs,
                                const TensorType& output, Rounding rounding) {
   Assembler a(name);
-  std::vector<View> views;
-  std::vector<DType> dtypes;
-  for (const TensorType& t : inputs) {
-    views.push_back(BroadcastTo(a.Argument(t), output.dims));
-    dtypes.push_back(t.dtype);
-  }
-  a.Vector(views, FormulaBody(formula, attr, rounding, dtypes, output.dtype), {a.Argument(output)});
+  Apply(&a, Declare(&a, inputs, output), formula, attr, rounding);
+  return a.Build();
+}
+
+Result<ProgramPtr> CheckedElementwise(const char* name, Formula formula, VOp op, const std::vector<TensorType>& inputs,
+                                      const TensorType& output) {
+  Assembler a(name);
+  const Operands o = Declare(&a, inputs, output);
+  // First the check: the output may be the checked operand's memory.
+  const DType t = inputs[1].dtype;
+  const int64_t n = inputs[1].elements();
+  ReduceCmd any;
+  any.dims = {n};
+  any.reduced = {true};
+  any.inputs = {DenseView(o.inputs[1].buffer, 0, t, {n})};
+  BodyBuilder b;
+  const int bad = b.Binary(op, b.Param(0, t), b.ConstInt(t, 0));
+  any.map = b.Build({bad});
+  any.combine = BinaryBody(VOp::kOr, DType::kPred);
+  any.inits = {a.Scalar(DType::kPred, 0)};
+  any.outputs = {a.Argument({DType::kPred, {}})};
+  a.Add(std::move(any));
+  Apply(&a, o, formula, 0, Rounding::kOnce);
   return a.Build();
 }
 

@@ -37,6 +37,11 @@ Body FormulaBody(Formula formula, double attr, Rounding rounding, const std::vec
 Result<ProgramPtr> Elementwise(const char* name, Formula formula, double attr, const std::vector<TensorType>& inputs,
                                const TensorType& output, Rounding rounding = Rounding::kOnce);
 
+// Elementwise over two inputs, and one more argument at the end: a pred that is set when `op` (a comparison with 0)
+// holds for any element of input 1.
+Result<ProgramPtr> CheckedElementwise(const char* name, Formula formula, VOp op, const std::vector<TensorType>& inputs,
+                                      const TensorType& output);
+
 // NumPy broadcasting of all shapes together; false when they do not fit.
 bool BroadcastDims(const std::vector<const Dims*>& shapes, Dims* result);
 
