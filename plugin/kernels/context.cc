@@ -192,7 +192,7 @@ Status Context::LaunchChecked(const ProgramPtr& program, const std::vector<Devic
   std::vector<DeviceSpan> arguments = inputs;
   arguments.push_back({data, output.type.bytes()});
   const TensorPtr flag(AllocateScratch(c_, 1));
-  MYCHIP_RETURN_IF_ERROR(Take(ThreadStatus()));
+  MYCHIP_RETURN_IF_ERROR(Explain(Take(ThreadStatus()), 1));
   arguments.push_back({TF_TensorData(flag.get()), 1});
   MYCHIP_RETURN_IF_ERROR(Enqueue(stream, program, arguments));
   auto happened = std::make_shared<uint8_t>(0);
@@ -211,7 +211,7 @@ Status Context::Enqueue(Stream* stream, const ProgramPtr& program, const std::ve
   if (program->temp_buffer < 0) return stream->Launch(program, arguments, {});
   const int64_t bytes = program->buffers[program->temp_buffer].size;
   const TensorPtr temp(AllocateScratch(c_, bytes));
-  MYCHIP_RETURN_IF_ERROR(Take(ThreadStatus()));
+  MYCHIP_RETURN_IF_ERROR(Explain(Take(ThreadStatus()), bytes));
   return stream->Launch(program, arguments, {TF_TensorData(temp.get()), bytes});
 }
 

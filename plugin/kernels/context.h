@@ -85,6 +85,8 @@ class Context {
  private:
   // An allocation that failed for want of memory, with the numbers.
   Status Explain(Status failed, int64_t bytes);
+  Result<Stream*> OpStream();
+  Status Enqueue(Stream* stream, const ProgramPtr& program, const std::vector<DeviceSpan>& arguments);
   TF_OpKernelContext* const c_;
 };
 

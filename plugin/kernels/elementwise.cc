@@ -260,7 +260,7 @@ void RegisterUnary() {
       {"Ceil", T(kFloat), {}, New1<VOp::kCeil>},
       {"Rint", T(kFloat), {}, New1<VOp::kRoundEven>},
       {"Round", T(kFloat), {}, New1<VOp::kRoundEven>},
-      {"Round", T(kSigned | kUnsigned), {}, NewF<&ops::Same>},
+      {"Round", T(kSigned), {}, NewF<&ops::Same>},
       {"Sqrt", T(kFloatComplex), {}, New1<VOp::kSqrt>},
       {"Rsqrt", T(kFloatComplex), {}, New1<VOp::kRsqrt>},
       {"Exp", T(kFloatComplex), {}, New1<VOp::kExp>},

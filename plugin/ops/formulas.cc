@@ -71,22 +71,32 @@ static Ex Shift(const Ex* x, VOp op) {
 Ex ShiftLeft(const Ex* x, double) { return Shift(x, VOp::kShl); }
 Ex ShiftRight(const Ex* x, double) { return Shift(x, IsUnsigned(x[0].dtype()) ? VOp::kShrL : VOp::kShrA); }
 
-// sinh x = (e + e / (e + 1)) / 2 with e = expm1|x|; exp(|x| - log 2) where e would overflow.
+namespace {
+
+// (e + e / (e + 1)) / 2 with e = expm1|x|; by halves where e would overflow.
+Ex RealSinh(Ex v) {
+  const Ex m = Abs(v), e = Expm1(m), half = Exp(m * 0.5);
+  const Ex r = Select(Lt(m, 30), (e + e / (e + 1)) * 0.5, (half * 0.5) * half);
+  return Select(Lt(v, 0), -r, Select(Eq(v, 0), v, r));
+}
+Ex RealCosh(Ex v) {
+  const Ex half = Exp(Abs(v) * 0.5);
+  return (half * 0.5) * half + 0.5 / (half * half);
+}
+
+}  // namespace
+
 Ex Sinh(const Ex* x, double) {
   const Ex v = x[0];
-  if (IsComplex(v.dtype())) return (Exp(v) - Exp(-v)) * 0.5;
-  const Ex m = Abs(v), e = Expm1(m);
-  const Ex small = (e + e / (e + 1)) * 0.5;
-  const Ex half = Exp(m * 0.5);
-  const Ex large = (half * 0.5) * half;
-  const Ex r = Select(Lt(m, 30), small, large);
-  return Select(Lt(v, 0), -r, Select(Eq(v, 0), v, r));
+  if (!IsComplex(v.dtype())) return RealSinh(v);
+  const Ex re = v.Unary(VOp::kReal), im = v.Unary(VOp::kImag);
+  return (RealSinh(re) * im.Unary(VOp::kCos)).Binary(VOp::kComplex, RealCosh(re) * im.Unary(VOp::kSin));
 }
 Ex Cosh(const Ex* x, double) {
   const Ex v = x[0];
-  if (IsComplex(v.dtype())) return (Exp(v) + Exp(-v)) * 0.5;
-  const Ex half = Exp(Abs(v) * 0.5);
-  return (half * 0.5) * half + 0.5 / (half * half);
+  if (!IsComplex(v.dtype())) return RealCosh(v);
+  const Ex re = v.Unary(VOp::kReal), im = v.Unary(VOp::kImag);
+  return (RealCosh(re) * im.Unary(VOp::kCos)).Binary(VOp::kComplex, RealSinh(re) * im.Unary(VOp::kSin));
 }
 Ex Asin(const Ex* x, double) {
   const Ex v = x[0];
