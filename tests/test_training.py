@@ -1,5 +1,6 @@
 """Whole training steps on the chip, nothing placed elsewhere: eager, as a graph, jitted."""
 
+import contextlib
 import functools
 import gc
 import threading
@@ -49,12 +50,14 @@ def test_fit_turns_jit_on_and_equals_cpu(device: str) -> None:
         with tf.device("CPU:0"):
             keras.utils.set_random_seed(1)
             initial = [np.array(weight) for weight in MODELS["mlp"]().get_weights()]
-        with tf.device(where):
+        # No scope for the chip: TensorFlow places a program there by itself, and leaves tf.data on the CPU.
+        with tf.device(where) if where == "CPU:0" else contextlib.nullcontext():
             model = MODELS["mlp"]()
             model.set_weights(initial)
             model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True), metrics=["accuracy"])
             history = model.fit(x, y, batch_size=32, epochs=2, shuffle=False, verbose=0).history["loss"]
             score = model.evaluate(x, y, verbose=0, return_dict=True)
+            assert {variable.value.device.rsplit("device:", 1)[-1] for variable in model.variables} == {where}
             return bool(model.jit_compile), history, score, model.predict(x[:40], verbose=0)
 
     jitted, losses, score, predictions = fit(device)

@@ -39,7 +39,7 @@ MODES = (
     Mode("CPU", "CPU:0", {"jit_compile": False}),
     Mode("MYCHIP eager", "MYCHIP:0", {"run_eagerly": True, "jit_compile": False}),
     Mode("MYCHIP tf.function", "MYCHIP:0", {"jit_compile": False}),
-    Mode("MYCHIP jit_compile=True", "MYCHIP:0", {"jit_compile": True}),
+    Mode("MYCHIP jit_compile", "MYCHIP:0", {"jit_compile": True}),
 )
 
 
@@ -187,8 +187,9 @@ def main(argv: list[str] | None = None) -> int:
         results = [run(mode, data, args, progress) for mode in MODES]
 
     table = Table(title=f"Digits CNN, {len(data[0])} training and {len(data[1])} test images, {args.epochs} epochs")
-    for column in ("mode", "test accuracy", "steps/s", "launches/step", "chip cycles/step"):
-        table.add_column(column, justify="left" if column == "mode" else "right")
+    table.add_column("mode", no_wrap=True)
+    for column in ("test accuracy", "steps/s", "launches/step", "chip cycles/step"):
+        table.add_column(column, justify="right")
     for r in results:
         costs = ("-" if cost is None else f"{cost:,.0f}" for cost in (r.launches, r.cycles))
         table.add_row(r.mode.name, f"{r.accuracy:.2%}", f"{r.steps_per_second:.1f}", *costs)
