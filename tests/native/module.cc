@@ -14,10 +14,11 @@ namespace {
 template <typename T>
 T Value(Result<T> result) {
   if (!result.ok()) {
-    static const char* const kNames[] = {"OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED",
-                                         "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED",
-                                         "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED",
-                                         "INTERNAL", "UNAVAILABLE", "DATA_LOSS"};
+    static const char* const kNames[] = {
+        "OK",        "CANCELLED",      "UNKNOWN",           "INVALID_ARGUMENT",   "DEADLINE_EXCEEDED",
+        "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION",
+        "ABORTED",   "OUT_OF_RANGE",   "UNIMPLEMENTED",     "INTERNAL",           "UNAVAILABLE",
+        "DATA_LOSS"};
     throw std::runtime_error(std::string(kNames[static_cast<int>(result.status().code())]) + ": " +
                              result.status().message());
   }
@@ -97,13 +98,13 @@ PYBIND11_MODULE(hlo_testing, m) {
       "pass_by_pass",
       [](const std::string& format, const std::string& code, const std::string& passes) {
         py::list list;
-        for (const Text& text : Value(PassByPass(format, code, passes))) list.append(py::make_tuple(text.pass, text.hlo));
+        for (const Text& text : Value(PassByPass(format, code, passes)))
+          list.append(py::make_tuple(text.pass, text.hlo));
         return list;
       },
       py::arg("format"), py::arg("code"), py::arg("passes") = "");
-  m.def("to_proto", [](const std::string& format, const std::string& code) {
-    return py::bytes(Value(ToProto(format, code)));
-  });
+  m.def("to_proto",
+        [](const std::string& format, const std::string& code) { return py::bytes(Value(ToProto(format, code))); });
   m.def("pass_names", &xla_backend::PassNames);
 }
 
