@@ -26,19 +26,28 @@ std::vector<Output> OutputsOf(Emitter& emitter, const Region& region) {
 }
 
 Status EmitLoop(Emitter& emitter, const Region& region) {
-  const std::vector<Output> outputs = OutputsOf(emitter, region);
+  std::vector<Output> outputs = OutputsOf(emitter, region);
+  // Scalar groups mix shapes of one element: they all run as rank 0.
+  if (std::all_of(outputs.begin(), outputs.end(), [](const Output& o) { return NumElements(o.view.dims) == 1; })) {
+    for (Output& output : outputs) output.view.dims.clear(), output.view.strides.clear();
+  }
   VectorCmd command;
   command.dims = outputs[0].view.dims;
   if (NumElements(command.dims) == 0) return OkStatus();
   Expression expression(command.dims, region.is_leaf, region.leaf);
   std::vector<int32_t> results;
   for (const Output& output : outputs) {
-    MYCHIP_ASSIGN_OR_RETURN(const int value, expression.Emit(output.value));
+    const Chain chain = command.dims.empty() ? Chain{nullptr} : Chain();
+    MYCHIP_ASSIGN_OR_RETURN(const int value, expression.Emit(output.value, chain));
     results.push_back(value);
     command.outputs.push_back(output.view);
   }
   command.inputs = expression.inputs();
   command.body = expression.body().Build(results);
+  if (outputs.size() == 1 && command.body.insts.size() == 1 && command.body.insts[0].op == VOp::kParam) {
+    emitter.Copy(command.inputs[0], command.outputs[0]);  // movement only: the DMA unit's work
+    return OkStatus();
+  }
   emitter.builder().Add(std::move(command));
   return OkStatus();
 }
