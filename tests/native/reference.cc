@@ -17,7 +17,7 @@ using xla_backend::Compiled;
 using xla_backend::PipelineOptions;
 
 Result<xla::Literal> LiteralOf(const xla::Shape& shape, const std::vector<std::string>& inputs, size_t* next) {
-  xla::Literal literal(shape);
+  MYCHIP_ASSIGN_OR_RETURN_ABSL(xla::Literal literal, xla::Literal::Make(shape));
   for (const auto& leaf : xla::ShapeUtil::GetLeafShapes(shape)) {
     if (!leaf.shape.IsArray()) continue;
     if (*next >= inputs.size()) return InvalidArgument("%zu inputs are too few", inputs.size());
