@@ -30,10 +30,22 @@ Result<std::shared_ptr<const Code>> CompileProgram(const PJRT_Program* program, 
   return Code::Make(std::move(compiled), std::move(options), parsed.device_id);
 }
 
+// The options name the chip: TensorFlow compiles for its platform's number and runs on its own ordinal, and the two
+// differ when set_visible_devices hides a chip. For every other client they are one number.
+Result<PJRT_Device*> CompiledFor(PJRT_Client* client, int id) {
+  MYCHIP_ASSIGN_OR_RETURN(const auto* devices, client->Devices());
+  for (PJRT_Device* device : *devices) {
+    Result<ClientDevice> chip = client->Chip(device->id);
+    if (chip.ok() && chip->device->ordinal() == id) return device;
+  }
+  return client->Find(id);
+}
+
 }  // namespace
 
 Result<PJRT_LoadedExecutable*> Load(PJRT_Client* client, std::shared_ptr<const Code> code) {
-  Result<PJRT_Device*> device = code->device_id >= 0 ? client->Find(code->device_id) : client->Target(nullptr, nullptr);
+  Result<PJRT_Device*> device =
+      code->device_id >= 0 ? CompiledFor(client, code->device_id) : client->Target(nullptr, nullptr);
   if (!device.ok()) return device.status().WithContext("loading " + code->compiled.name);
   return new PJRT_LoadedExecutable(client, std::move(code), *device);
 }
