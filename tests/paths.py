@@ -181,11 +181,11 @@ def check(prepared: Prepared, case: int, outcome: Outcome | str, path: str) -> s
         if row.golden is not None and not gradient:
             arrays = [a.astype(np.float64) if is_float(a.dtype) else a for a in prepared.args[case].arrays]
             with np.errstate(all="ignore"):
-                return compare(row, case, dtype, outcome, Outcome([row.golden(*arrays)]))
+                return compare(row, case, dtype, outcome, Outcome([row.golden(*arrays)]), path)
         reference = on_cpu(row, case, dtype, compute, gradient)
     except tf.errors.OpError:  # no CPU kernel for this dtype
         reference = prepared.run("CPU:0", "jit", [case])[case]
-    first = compare(row, case, dtype, outcome, reference)
+    first = compare(row, case, dtype, outcome, reference, path)
     if not first:
         return ""
     try:
@@ -197,11 +197,11 @@ def check(prepared: Prepared, case: int, outcome: Outcome | str, path: str) -> s
             return first
     except tf.errors.OpError as error:
         return f"{first}\n  (no second reference: {str(error)[:200]})"
-    second = compare(row, case, dtype, outcome, second_reference)
+    second = compare(row, case, dtype, outcome, second_reference, path)
     return second and f"against the exact result: {first}\nagainst TensorFlow: {second}"
 
 
-def compare(row: Row, case: int, dtype: str, outcome: Outcome, expected: Outcome) -> str:
+def compare(row: Row, case: int, dtype: str, outcome: Outcome, expected: Outcome, path: str) -> str:
     if len(outcome.outputs) != len(expected.outputs):
         return f"{len(outcome.outputs)} outputs, expected {len(expected.outputs)}"
     scales = _scales(row, case, dtype, bool(outcome.gradients))
@@ -209,6 +209,8 @@ def compare(row: Row, case: int, dtype: str, outcome: Outcome, expected: Outcome
     for i, (actual, wanted) in enumerate(zip(outcome.outputs, expected.outputs, strict=True)):
         ulp = row.tolerance(actual.dtype, row.ulp) if is_float(actual.dtype) or actual.dtype.kind == "c" else 0
         scale = _scale(row.scale, scales.outputs, i, wanted)
+        if row.compiled_scale is not None and path in ("jit", "on_demand"):
+            scale = row.compiled_scale(*arguments(row, case, dtype).arrays)
         found.append(_named(f"output {i}", mismatch(actual, wanted, ulp, scale, row.zero_sign)))
     for i, (actual, wanted) in enumerate(zip(outcome.gradients, expected.gradients, strict=True)):
         if actual is None or wanted is None:
@@ -225,6 +227,9 @@ def _named(name: str, text: str) -> str:
 
 
 def _scales(row: Row, case: int, dtype: str, gradient: bool) -> Outcome:
+    if "last" in (row.scale, row.grad_scale):
+        last = arguments(row, case, dtype).arrays[-1]
+        return Outcome([last], [upstream(last.shape, 0, last.dtype)])
     if dtype not in ("float32", "float16", "bfloat16") or "abs" not in (row.scale, row.grad_scale):
         return Outcome([], [])
     return on_cpu(row, case, dtype, "float64", gradient, magnitudes=True)
@@ -233,7 +238,7 @@ def _scales(row: Row, case: int, dtype: str, gradient: bool) -> Outcome:
 def _scale(kind: str | None, magnitudes: list[Any], index: int, expected: np.ndarray) -> Any:
     if kind is None or not is_float(expected.dtype):
         return None
-    if kind == "abs":
+    if kind in ("abs", "last"):
         return np.abs(magnitudes[index].astype(np.float64))
     values = np.abs(expected.astype(np.float64))
     finite = values[np.isfinite(values)]

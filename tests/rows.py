@@ -65,7 +65,9 @@ class Row:
     ulp: tolerance for floats against the exact result (float64 on the CPU, rounded once); integers are exact.
       A 16-bit dtype gets at least 1 when ulp is not 0.
     scale: what an ULP is measured at, beside the expected value itself. "abs": the op applied to the inputs'
-      magnitudes, for sums of products, which cancel; "max": the largest expected value, for normalising ops.
+      magnitudes, for sums of products, which cancel; "max": the largest expected value, for normalising ops; "last":
+      the last argument, for gradients dy * (1 - y * y).
+    compiled_scale: the same for jit and on-demand, from the arrays, where XLA's lowering is a sum that cancels.
     grad: also differentiate with respect to every float input of the row's dtype (tolerance grad_ulp).
     exact: False when the op's float result depends on the dtype it is computed in (or has no float64 kernel): the
       reference is then the CPU's result in the same dtype.
@@ -79,6 +81,7 @@ class Row:
     dtypes: tuple[str, ...] = FLOATS
     ulp: float = 0
     scale: str | None = None
+    compiled_scale: Callable[..., Any] | None = None
     grad: bool = False
     grad_ulp: float = 4
     grad_scale: str | None = None
