@@ -153,7 +153,8 @@ def softmax_like(op: str, **more: Any) -> Row:
 
 LABELS = tuple((n, c) for n, c in ((5, 7), (1, 1), (0, 3), (64, 100)))
 
-RANDOM = {"key": [17], "counter": [3, 9], "alg": 1}  # Philox
+# Philox. Tensors, not constants: TensorFlow folds the op on the CPU otherwise.
+RANDOM = {"key": ids(100, 1, dtype="uint64"), "counter": ids(100, 2, dtype="uint64"), "alg": 1}
 SCALAR = t(0, dtype="int32")
 
 ROWS = (
