@@ -10,7 +10,13 @@ ROWS: tuple[Row, ...] = (*ops_math.ROWS, *ops_reduce.ROWS, *ops_array.ROWS, *ops
 BY_OP = {row.op: row for row in ROWS}
 
 # Registered natively, tested elsewhere because a row cannot say it: op -> test file.
-ELSEWHERE: dict[str, str] = {}
+VARIABLES = (
+    "AssignAddVariableOp", "AssignVariableOp", "ResourceGather", "ResourceGatherNd", "ResourceScatterAdd",
+    "ResourceScatterDiv", "ResourceScatterMax", "ResourceScatterMin", "ResourceScatterMul", "ResourceScatterNdAdd",
+    "ResourceScatterNdMax", "ResourceScatterNdMin", "ResourceScatterNdSub", "ResourceScatterNdUpdate",
+    "ResourceScatterSub", "ResourceScatterUpdate", "VarHandleOp",
+)  # fmt: skip
+ELSEWHERE: dict[str, str] = dict.fromkeys(VARIABLES, "test_variables.py")
 
 problems = list(check_table(ROWS))
 if problems:

@@ -160,6 +160,7 @@ SCALAR = t(0, dtype="int32")
 ROWS = (
     Row("MatMul", MATMULS, (*FLOATS, "int32", "int64"), **PRODUCT),
     Row("BatchMatMulV2", BATCH_MATMULS, (*FLOATS, "int32", "int64"), **PRODUCT),
+    Row("BatchMatMul", (*BATCH_MATMULS[:3], BATCH_MATMULS[4]), (*FLOATS, "int32", "int64"), ulp=4, scale="abs"),
     Row(
         "Einsum",
         tuple(
