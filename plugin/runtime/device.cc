@@ -13,6 +13,7 @@
 #include "fault_points.h"
 #include "mychip/runtime/config.h"
 #include "process.h"
+#include "undefined.h"
 
 namespace mychip {
 namespace {
@@ -110,8 +111,10 @@ Status Device::CopySync(void* dst, const void* src, int64_t bytes) {
   if (to == nullptr && from == nullptr) {
     return InvalidArgument("neither %p nor %p is memory of a MYCHIP device", dst, src);
   }
+  if (from != nullptr) MYCHIP_RETURN_IF_ERROR(CheckDefined(device_src, bytes));
   if (FaultHits(FaultPoint::kCopy)) return InjectedFault("copy");
   std::memmove(to != nullptr ? device_dst : dst, from != nullptr ? device_src : src, bytes);
+  if (to != nullptr) MarkDefined(device_dst, bytes);
   const CopyKind kind = from == nullptr ? CopyKind::kToDevice : to == nullptr ? CopyKind::kToHost : CopyKind::kOnDevice;
   static_cast<DeviceImpl*>(to != nullptr ? to : from)->Count(CopyCounters(kind, bytes));
   return OkStatus();

@@ -10,6 +10,7 @@
 #include "fault_points.h"
 #include "process.h"
 #include "range_allocator.h"
+#include "undefined.h"
 
 namespace mychip {
 namespace {
@@ -123,6 +124,7 @@ Status Memory::Free(void* address) {
                            address);
   }
   m.stats.bytes_in_use -= *freed;
+  MarkDefined(m.shadow + (at - m.addresses), *freed);
   return OkStatus();
 }
 

@@ -46,7 +46,7 @@ Status StreamImpl::Submit(StreamCommand command, bool report) {
   if (Tracing()) command.enqueue_ns = RealtimeNs();
   uint64_t value = 0;
   MYCHIP_RETURN_IF_ERROR(core_->Enqueue(std::move(command), &value));
-  if (!SyncMode() || !blocks || Timeline::worker_of == core_->timeline().get()) return OkStatus();
+  if (!SyncMode() || !blocks || Timeline::worker_of == core_->timeline().get() || core_->Held()) return OkStatus();
   Status status = core_->timeline()->Wait(value);
   return report ? status : OkStatus();
 }
@@ -167,6 +167,7 @@ Status StreamImpl::HostCallback(std::function<Status()> fn) {
 
 Status StreamImpl::Wait(const Event& event) {
   if (event.Done()) return OkStatus();
+  if (SyncMode()) core_->Hold(event);
   StreamCommand command;
   command.kind = Kind::kWait;
   command.event = event;

@@ -15,6 +15,7 @@
 #include "mychip/runtime/config.h"
 #include "process.h"
 #include "trace_sink.h"
+#include "undefined.h"
 
 namespace mychip {
 namespace {
@@ -148,6 +149,17 @@ void StreamCore::Abandon() {
   wake_.notify_all();
 }
 
+void StreamCore::Hold(const Event& event) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  holds_.erase(std::remove_if(holds_.begin(), holds_.end(), [](const Event& e) { return e.Done(); }), holds_.end());
+  holds_.push_back(event);
+}
+
+bool StreamCore::Held() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return std::any_of(holds_.begin(), holds_.end(), [](const Event& e) { return !e.Done(); });
+}
+
 bool StreamCore::Quiet() const { return Idle() && timeline_->CallbacksIdle(); }
 
 bool StreamCore::NextBatch(std::deque<StreamCommand>* batch) {
@@ -193,9 +205,12 @@ void StreamCore::Process(StreamCommand command) {
   } else if (poisoned_ && command.epoch <= poison_epoch_) {
     status = poison_;
   } else if (command.kind != Kind::kNothing) {
-    status = Execute(&command);
+    status = CheckDefined(command);
+    if (status.ok()) status = Execute(&command);
     fresh = !status.ok();
   }
+  // An isolated program's failure is its caller's affair, who does not hand the outputs on.
+  if (!status.ok() && !command.done && !abandoned_.load(std::memory_order_relaxed)) MarkUndefined(command, status);
   if (command.done) {
     timeline_->Post(std::move(command.done), status);
     if (fresh) status = OkStatus(), fresh = false;

@@ -52,6 +52,10 @@ class StreamCore : public std::enable_shared_from_this<StreamCore> {
   void Stop(bool wait);
   // Process exit: what has not started fails with CANCELLED, now.
   void Abandon();
+  // MYCHIP_SYNC: what is enqueued behind an event that is still to come cannot be waited for, as the waiting thread may
+  // be the one that signals it.
+  void Hold(const Event& event);
+  bool Held() const;
   bool Quiet() const;  // nothing queued or running, callbacks included
 
   DeviceImpl* device() const { return device_; }
@@ -78,6 +82,7 @@ class StreamCore : public std::enable_shared_from_this<StreamCore> {
   uint64_t epoch_ = 0;
   bool sleeping_ = false, stop_ = false, detached_ = false;
   std::atomic<bool> abandoned_{false};
+  std::vector<Event> holds_;  // MYCHIP_SYNC only
   std::thread worker_;
 
   // The failure that poisons commands of its epoch or an earlier one, and the part nobody has been told.

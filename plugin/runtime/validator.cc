@@ -91,6 +91,12 @@ Status CommandValidator::Check(const CommandOp& op) {
   return Separate();
 }
 
+std::vector<int> CommandValidator::Buffers(const std::vector<Operand>& operands) {
+  std::vector<int> buffers;
+  for (const Operand& operand : operands) buffers.push_back(operand.buffer);
+  return buffers;
+}
+
 Status CommandValidator::CheckDims(const Dims& dims, const std::string& what) const {
   if (dims.size() > static_cast<size_t>(kMaxRank)) {
     return InvalidArgument("%s has rank %zu; at most %d", what.c_str(), dims.size(), kMaxRank);

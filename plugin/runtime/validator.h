@@ -20,6 +20,9 @@ class CommandValidator {
   explicit CommandValidator(const Program& program) : program_(program) {}
 
   Status Check(const CommandOp& op);
+  // The buffers that the command checked last reads and writes.
+  std::vector<int> Read() const { return Buffers(inputs_); }
+  std::vector<int> Written() const { return Buffers(outputs_); }
 
   // Operands. `coincide`: an output may be exactly this view.
   Status In(const View& view, const std::string& what, bool coincide = false, const DynamicOffset* offset = nullptr);
@@ -49,6 +52,7 @@ class CommandValidator {
     Extent extent;
     bool coincide;
   };
+  static std::vector<int> Buffers(const std::vector<Operand>& operands);
   Status CheckView(const View& view, const std::string& what, const DynamicOffset* offset, Extent* extent) const;
   Status CheckOffset(const std::string& what, const DynamicOffset& offset) const;
 

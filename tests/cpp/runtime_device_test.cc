@@ -58,9 +58,9 @@ TEST(Fault, LaunchAndCopy) {
   EXPECT_OK(stream->Synchronize());
   EXPECT_OK(stream->Launch(AddOne(1024), {x.span(), y.span()}, {}));
   ExpectError(stream->Synchronize(), Code::kInternal, {"add_one failed: injected by MYCHIP_FAULT"});
-  EXPECT_OK(stream->CopyOnDevice(x.address(), y.address(), 16));
+  EXPECT_OK(stream->CopyOnDevice(y.address(), x.address(), 16));
   ExpectError(stream->Synchronize(), Code::kInternal, {"copy_d2d failed: injected"});
-  EXPECT_OK(stream->CopyOnDevice(x.address(), y.address(), 16));
+  EXPECT_OK(stream->CopyOnDevice(y.address(), x.address(), 16));
   EXPECT_OK(stream->Launch(AddOne(1024), {x.span(), y.span()}, {}));
   EXPECT_OK(stream->Synchronize());
   EXPECT_OK(SetFaults(""));

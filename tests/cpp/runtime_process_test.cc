@@ -123,6 +123,22 @@ TEST_F(ProcessDeathTest, SyncModeReturnsTheCommandsStatus) {
   EXPECT_EXIT(Synchronous(), ::testing::ExitedWithCode(0), "");
 }
 
+[[noreturn]] void SynchronousBehindAnOpenEvent() {
+  alarm(60);
+  setenv("MYCHIP_SYNC", "1", 1);
+  auto stream = TheDevice()->CreateStream();
+  const Event mine = Event::Manual();
+  std::atomic<int> ran{0};
+  bool good = stream->Wait(mine).ok();
+  good = good && stream->HostCallback([&] { return ++ran, OkStatus(); }).ok() && ran == 0;
+  mine.Signal(OkStatus());
+  good = good && stream->HostCallback([&] { return ++ran, OkStatus(); }).ok() && ran == 2;
+  std::exit(good ? 0 : 1);
+}
+TEST_F(ProcessDeathTest, SyncModeDoesNotWaitForWhatTheCallerSignals) {
+  EXPECT_EXIT(SynchronousBehindAnOpenEvent(), ::testing::ExitedWithCode(0), "");
+}
+
 [[noreturn]] void FaultsFromTheEnvironment() {
   alarm(60);
   setenv("MYCHIP_FAULT", "copy:2", 1);
