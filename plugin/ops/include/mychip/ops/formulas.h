@@ -18,7 +18,8 @@ namespace mychip::ops {
   X(Xlogy)                                                                                                         \
   X(Xlog1py)                                                                                                       \
   X(Xdivy)                                                                                                         \
-  X(Conj) X(Angle) X(ComplexSign) X(PopulationCount) X(ApproximateEqual) X(ShiftLeft) X(ShiftRight)                \
+  X(Conj)                                                                                                          \
+  X(Angle) X(ComplexSign) X(PopulationCount) X(ApproximateEqual) X(ShiftLeft) X(ShiftRight)                        \
       X(FloorDiv)                                                          /* functions */                         \
       X(Sinh) X(Cosh) X(Asin) X(Acos) X(Atan) X(Asinh) X(Acosh) X(Atanh)   /* activations */                       \
       X(Relu) X(Relu6) X(LeakyRelu) X(Elu) X(Selu) X(Softplus) X(Softsign) /* gradients */                         \
