@@ -15,6 +15,8 @@ inline constexpr char kJitDevice[] = "XLA_MYCHIP_JIT";
 
 // jit_compile=True and auto-clustering know MYCHIP (xla_registration.cc).
 void RegisterXlaBackend();
+// Its random ops are lowered as the CPU's, so that one seed gives the same numbers (random_lowering.cc).
+void RegisterRandomLowerings();
 // TensorFlow's PJRT client for MYCHIP is ours (pjrt_client.cc).
 void RegisterPjrtClient();
 // MYCHIP devices are TensorFlow's PluggableDevices, completed (device_factory.cc).

@@ -5,6 +5,7 @@
 extern "C" MYCHIP_API void mychip_InitBridge() {
   using namespace mychip::bridge;
   RegisterXlaBackend();
+  RegisterRandomLowerings();
   RegisterPjrtClient();
   RegisterDeviceFactory();
   RegisterCopies();
