@@ -19,6 +19,7 @@ struct Step {
 // What is worked out once per program; kept in Program::decoded.
 struct DecodedProgram {
   std::vector<std::vector<Step>> blocks;
+  bool light = false;
 };
 
 struct Decoder {
@@ -40,6 +41,23 @@ struct Decoder {
   Runner operator()(const WhileCmd&) const { return nullptr; }
 };
 
+// Copies, elementwise work, reductions and products of a few KiB. Everything else may loop, sort or sample.
+bool DecideLight(const Program& program, const std::vector<std::vector<Step>>& blocks) {
+  constexpr size_t kMaxCommands = 4;
+  constexpr int64_t kMaxBytes = 8 * 1024, kMaxFlops = 32 * 1024;
+  if (blocks.size() != 1 || blocks[0].size() > kMaxCommands) return false;
+  Cost total;
+  for (size_t i = 0; i < blocks[0].size(); ++i) {
+    const CommandOp& op = program.blocks[0][i].op;
+    if (!std::holds_alternative<CopyCmd>(op) && !std::holds_alternative<VectorCmd>(op) &&
+        !std::holds_alternative<ReduceCmd>(op) && !std::holds_alternative<MatMulCmd>(op)) {
+      return false;
+    }
+    total += blocks[0][i].cost;
+  }
+  return total.bytes_read + total.bytes_written <= kMaxBytes && total.flops <= kMaxFlops;
+}
+
 std::shared_ptr<const void> Decode(const Program& program) {
   auto decoded = std::make_shared<DecodedProgram>();
   for (const std::vector<Command>& block : program.blocks) {
@@ -47,6 +65,7 @@ std::shared_ptr<const void> Decode(const Program& program) {
     steps.reserve(block.size());
     for (const Command& command : block) steps.push_back({std::visit(Decoder{}, command.op), CostOf(command.op)});
   }
+  decoded->light = DecideLight(program, decoded->blocks);
   return decoded;
 }
 
@@ -128,6 +147,11 @@ class Processor {
 };
 
 }  // namespace
+
+bool IsLight(const Program& program) {
+  const std::shared_ptr<const void> decoded = program.decoded.Get();
+  return decoded != nullptr && static_cast<const DecodedProgram*>(decoded.get())->light;
+}
 
 Status Run(const Program& program, const std::vector<uint8_t*>& buffers, const CommandObserver& observer, Cost* total) {
   MYCHIP_RETURN_IF_ERROR(CheckCores());

@@ -20,6 +20,9 @@
 namespace mychip {
 namespace {
 
+// Up to here a copy takes less time than waking the worker.
+constexpr int64_t kLightBytes = 16 * 1024;
+
 // How long a worker that ran dry looks for the next command before it sleeps: about the gap between two eager ops.
 constexpr int kWorkerSpinMicroseconds = 20;
 
@@ -34,6 +37,19 @@ Status Guarded(const char* what, const std::function<Status()>& fn) {
     return Internal("%s: %s", what, e.what());
   } catch (...) {
     return Internal("%s: unknown exception", what);
+  }
+}
+
+// Never one that runs a user's code, waits, or may take long.
+bool Light(const StreamCommand& command) {
+  switch (command.kind) {
+    case Kind::kLaunch:
+      return emulator::IsLight(*command.program);
+    case Kind::kCallback:
+    case Kind::kWait:
+      return false;
+    default:
+      return command.bytes <= kLightBytes;
   }
 }
 
@@ -71,7 +87,7 @@ void Fill32(uint8_t* dst, uint32_t pattern, int64_t bytes) {
 
 Status StreamCore::Enqueue(StreamCommand command, uint64_t* value) {
   MYCHIP_RETURN_IF_ERROR(CheckProcess());
-  bool wake = false;
+  bool wake = false, here = false;
   {
     std::lock_guard<std::mutex> lock(mutex_);
     if (stop_) return FailedPrecondition("stream %d is being destroyed", id_);
@@ -79,12 +95,33 @@ Status StreamCore::Enqueue(StreamCommand command, uint64_t* value) {
     *value = tail_.load(std::memory_order_relaxed) + 1;
     command.value = *value;
     command.epoch = epoch_;
-    queue_.push_back(std::move(command));
+    here = sleeping_ && !running_here_ && queue_.empty() && Light(command);
+    wake = sleeping_ && !running_here_;
+    if (here) {
+      running_here_ = true;
+      taken_ = *value;
+    } else {
+      queue_.push_back(std::move(command));
+    }
     tail_.store(*value, std::memory_order_release);
-    wake = sleeping_;
+  }
+  if (here) {
+    RunHere(std::move(command));
+  } else if (wake) {
+    wake_.notify_one();
+  }
+  return OkStatus();
+}
+
+void StreamCore::RunHere(StreamCommand command) {
+  Process(std::move(command));
+  bool wake = false;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    running_here_ = false;
+    wake = !queue_.empty() || stop_;
   }
   if (wake) wake_.notify_one();
-  return OkStatus();
 }
 
 Status StreamCore::StartWorker() {
@@ -168,7 +205,7 @@ bool StreamCore::NextBatch(std::deque<StreamCommand>* batch) {
   std::unique_lock<std::mutex> lock(mutex_);
   if (queue_.empty() && !stop_) {
     sleeping_ = true;
-    wake_.wait(lock, [this] { return !queue_.empty() || stop_; });
+    wake_.wait(lock, [this] { return !running_here_ && (!queue_.empty() || stop_); });
     sleeping_ = false;
   }
   batch->swap(queue_);

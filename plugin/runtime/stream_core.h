@@ -65,6 +65,7 @@ class StreamCore : public std::enable_shared_from_this<StreamCore> {
  private:
   Status StartWorker();  // needs mutex_
   void Work();
+  void RunHere(StreamCommand command);
   bool NextBatch(std::deque<StreamCommand>* batch);
   void Process(StreamCommand command);
   Status Execute(StreamCommand* command);
@@ -78,14 +79,16 @@ class StreamCore : public std::enable_shared_from_this<StreamCore> {
   std::condition_variable wake_;
   std::deque<StreamCommand> queue_;
   std::atomic<uint64_t> tail_{0};  // value of the last command enqueued
-  uint64_t taken_ = 0;             // worker only: value of the last command taken from the queue
+  uint64_t taken_ = 0;             // of the runner: value of the last command taken
   uint64_t epoch_ = 0;
   bool sleeping_ = false, stop_ = false, detached_ = false;
+  bool running_here_ = false;  // a thread that enqueued a light command runs it, in the sleeping worker's stead
   std::atomic<bool> abandoned_{false};
   std::vector<Event> holds_;  // MYCHIP_SYNC only
   std::thread worker_;
 
-  // The failure that poisons commands of its epoch or an earlier one, and the part nobody has been told.
+  // The failure that poisons commands of its epoch or an earlier one, and the part nobody has been told. All but
+  // unreported_ belong to the thread that runs commands: the worker, or one inside RunHere.
   bool poisoned_ = false;
   uint64_t poison_epoch_ = 0;
   Status poison_, unreported_;

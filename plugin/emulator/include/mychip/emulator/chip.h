@@ -18,6 +18,10 @@ using CommandObserver = std::function<void(const Command& command, const Cost& c
 // the command and its source. Safe to call from several stream workers at once: the cores are shared.
 Status Run(const Program& program, const std::vector<uint8_t*>& buffers, const CommandObserver& observer, Cost* total);
 
+// The program is decoded and takes less time than waking another thread would (a few microseconds): a stream whose
+// worker sleeps runs it on the thread that launches it.
+bool IsLight(const Program& program);
+
 // Worker threads in use (MYCHIP_CORES, default: the host's processors).
 int NumCores();
 

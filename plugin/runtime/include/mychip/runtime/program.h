@@ -239,6 +239,10 @@ class DecodedSlot {
     if (value_ == nullptr) value_ = make();
     return value_;
   }
+  std::shared_ptr<const void> Get() const {  // null when nothing was made
+    std::lock_guard<std::mutex> lock(mutex_);
+    return value_;
+  }
 
  private:
   mutable std::mutex mutex_;
