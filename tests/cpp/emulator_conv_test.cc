@@ -3,6 +3,7 @@
 
 #include "cores.h"
 #include "emulator_operands.h"
+#include "emulator_testing.h"
 #include "gemm_kernels.h"
 #include "mychip/runtime/program.h"
 #include "units.h"
@@ -13,9 +14,9 @@ namespace {
 using namespace mychip::testing;
 
 Status RunConv(const ConvCmd& cmd, std::vector<Operand*> operands) {
-  std::vector<uint8_t*> addresses;
-  for (Operand* o : operands) addresses.push_back(o->bytes.data());
-  return DecodeConv(cmd)(Buffers(addresses));
+  std::vector<Bytes*> buffers;
+  for (Operand* o : operands) buffers.push_back(&o->bytes);
+  return RunGuarded(buffers, [&](const std::vector<uint8_t*>& at) { return DecodeConv(cmd)(Buffers(at)); });
 }
 
 int64_t OutSize(const WindowDim& w, int64_t size) {

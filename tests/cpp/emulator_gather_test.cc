@@ -3,6 +3,7 @@
 
 #include "cores.h"
 #include "emulator_operands.h"
+#include "emulator_testing.h"
 #include "mychip/runtime/program.h"
 #include "units.h"
 
@@ -13,9 +14,9 @@ using namespace mychip::testing;
 
 template <typename Cmd>
 Status RunCommand(Runner (*decode)(const Cmd&), const Cmd& cmd, std::vector<Operand*> operands) {
-  std::vector<uint8_t*> addresses;
-  for (Operand* o : operands) addresses.push_back(o->bytes.data());
-  return decode(cmd)(Buffers(addresses));
+  std::vector<Bytes*> buffers;
+  for (Operand* o : operands) buffers.push_back(&o->bytes);
+  return RunGuarded(buffers, [&](const std::vector<uint8_t*>& at) { return decode(cmd)(Buffers(at)); });
 }
 
 bool Contains(const Dims& dims, int64_t d) { return std::find(dims.begin(), dims.end(), d) != dims.end(); }

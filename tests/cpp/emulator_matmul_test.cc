@@ -5,6 +5,7 @@
 
 #include "cores.h"
 #include "emulator_operands.h"
+#include "emulator_testing.h"
 #include "gemm_kernels.h"
 #include "mychip/runtime/program.h"
 #include "units.h"
@@ -19,9 +20,9 @@ struct Case {
 };
 
 Status RunMatMul(const MatMulCmd& cmd, std::vector<Operand*> operands) {
-  std::vector<uint8_t*> addresses;
-  for (Operand* o : operands) addresses.push_back(o->bytes.data());
-  return DecodeMatMul(cmd)(Buffers(addresses));
+  std::vector<Bytes*> buffers;
+  for (Operand* o : operands) buffers.push_back(&o->bytes);
+  return RunGuarded(buffers, [&](const std::vector<uint8_t*>& at) { return DecodeMatMul(cmd)(Buffers(at)); });
 }
 
 struct Problem {

@@ -32,6 +32,11 @@ std::vector<T> FromBytes(const Bytes& bytes) {
   return values;
 }
 
+// Runs with copies of the buffers that touch an inaccessible page: at their end, every second call at their beginning.
+// A unit that reads or writes outside its operands dies with SIGSEGV. The contents are copied back.
+Status RunGuarded(const std::vector<Bytes*>& buffers,
+                  const std::function<Status(const std::vector<uint8_t*>& addresses)>& run);
+
 // Buffers of a launch, in order of creation; views name them by index.
 class Memory {
  public:
@@ -62,10 +67,12 @@ class Memory {
     }
     Result<std::shared_ptr<const Program>> program = builder.Build();
     if (!program.ok()) return program.status();
-    std::vector<uint8_t*> addresses;
-    for (Bytes& b : buffers_) addresses.push_back(b.data());
+    std::vector<Bytes*> buffers;
+    for (Bytes& b : buffers_) buffers.push_back(&b);
     Cost total;
-    Status status = emulator::Run(**program, addresses, nullptr, &total);
+    Status status = RunGuarded(buffers, [&](const std::vector<uint8_t*>& addresses) {
+      return emulator::Run(**program, addresses, nullptr, &total);
+    });
     if (cost != nullptr) *cost = total;
     return status;
   }
