@@ -58,6 +58,32 @@ def test_missing_product_library(tmp_path: pathlib.Path) -> None:
     assert "pip install" in said[0]
 
 
+def test_missing_xla_backend(tmp_path: pathlib.Path) -> None:
+    """One line at import; native kernels run; what needs XLA is an error, also after TensorFlow dropped its kernels."""
+    library = tmp_path / "mychip" / "lib"
+    shutil.copytree(plugin().parent.parent / "mychip" / "lib", library)
+    (library / "libmychip_pjrt.so").unlink()
+    (tmp_path / "tensorflow-plugins").mkdir()
+    copy = shutil.copy(plugin(), tmp_path / "tensorflow-plugins")
+    code = """
+        import tensorflow as tf
+        tf.config.set_soft_device_placement(False)
+        with tf.device("MYCHIP:0"):
+            for _ in range(2):
+                try:
+                    tf.raw_ops.Roll(input=tf.ones([4, 3]), shift=[1], axis=[0])
+                    print("no error")
+                except tf.errors.OpError as error:
+                    print("Roll" in error.message)
+                tf.random.set_seed(3)
+                print((tf.ones([3]) + 1.0).numpy().tolist())
+    """
+    out, said = lines_about_mychip(code, TF_PLUGGABLE_DEVICE_LIBRARY_PATH=str(copy))
+    assert out.splitlines() == ["True", "[2.0, 2.0, 2.0]"] * 2
+    assert len(said) == 1, said
+    assert "libmychip_pjrt.so" in said[0]
+
+
 def test_symbols() -> None:
     """C symbols of TensorFlow only, and nothing exported but the entry points."""
     nm = shutil.which("nm")
