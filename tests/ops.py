@@ -16,7 +16,16 @@ VARIABLES = (
     "ResourceScatterNdMax", "ResourceScatterNdMin", "ResourceScatterNdSub", "ResourceScatterNdUpdate",
     "ResourceScatterSub", "ResourceScatterUpdate", "VarHandleOp",
 )  # fmt: skip
-ELSEWHERE: dict[str, str] = dict.fromkeys(VARIABLES, "test_variables.py")
+VALUES = (
+    "CheckNumerics",
+    "CheckNumericsV2",
+    "RandomStandardNormal",
+    "RandomUniform",
+    "RandomUniformInt",
+    "TruncatedNormal",
+    "Where",
+)
+ELSEWHERE: dict[str, str] = dict.fromkeys(VARIABLES, "test_variables.py") | dict.fromkeys(VALUES, "test_values.py")
 
 problems = list(check_table(ROWS))
 if problems:

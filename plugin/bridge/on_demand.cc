@@ -31,8 +31,33 @@ constexpr const char* kOnlyInsidePrograms[] = {
     "SendTPU",     "RecvTPU",    "InfeedDequeue",   "OutfeedEnqueue", "TPU",    "XlaCallModule",
 };
 
+// Ops whose lowering does less than the op: it pads results whose shape depends on values to their bound, checks
+// nothing, or draws from a generator that no seed reaches. What is not native among them belongs on the host.
+const std::set<std::string>& LossyLowerings() {
+  static const auto* const ops = new std::set<std::string>{
+      "CheckNumerics",
+      "CheckNumericsV2",
+      "DynamicPartition",
+      "ListDiff",
+      "Multinomial",
+      "NonMaxSuppressionV3",
+      "NonMaxSuppressionV4",
+      "ParameterizedTruncatedNormal",
+      "RandomShuffle",
+      "RandomStandardNormal",
+      "RandomUniform",
+      "RandomUniformInt",
+      "TruncatedNormal",
+      "Unique",
+      "UniqueV2",
+      "Where",
+  };
+  return *ops;
+}
+
 bool OnlyInsidePrograms(const std::string& op) {
   if (op == "Stack") return false;
+  if (LossyLowerings().count(op) != 0) return true;
   for (const char* prefix : kOnlyInsidePrograms) {
     if (op.rfind(prefix, 0) == 0) return true;
   }

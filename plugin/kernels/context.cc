@@ -30,12 +30,6 @@ Status Take(TF_Status* s) {
   return result;
 }
 
-// Device memory until the tensor is deleted. Status in ThreadStatus().
-TF_Tensor* AllocateScratch(TF_OpKernelContext* c, int64_t bytes) {
-  TF_AllocatorAttributes attributes{TF_ALLOCATOR_ATTRIBUTES_STRUCT_SIZE, 0};
-  return TF_AllocateTemp(c, TF_UINT8, &bytes, 1, &attributes, ThreadStatus());
-}
-
 }  // namespace
 
 template <typename T, typename F>
@@ -180,24 +174,59 @@ Status Context::Launch(const ProgramPtr& program, const std::vector<DeviceSpan>&
     elements += outputs[i].type.elements();
   }
   if (elements == 0) return OkStatus();
-  MYCHIP_ASSIGN_OR_RETURN(Stream* const stream, OpStream());
-  return Enqueue(stream, program, arguments);
+  return Enqueue(program, arguments);
 }
 
 Status Context::LaunchChecked(const ProgramPtr& program, const std::vector<DeviceSpan>& inputs, const Output& output,
                               const Status& failure) {
   MYCHIP_ASSIGN_OR_RETURN(void* data, Allocate(0, output));
   if (output.type.elements() == 0) return OkStatus();
-  MYCHIP_ASSIGN_OR_RETURN(Stream* const stream, OpStream());
   std::vector<DeviceSpan> arguments = inputs;
   arguments.push_back({data, output.type.bytes()});
-  const TensorPtr flag(AllocateScratch(c_, 1));
-  MYCHIP_RETURN_IF_ERROR(Explain(Take(ThreadStatus()), 1));
-  arguments.push_back({TF_TensorData(flag.get()), 1});
-  MYCHIP_RETURN_IF_ERROR(Enqueue(stream, program, arguments));
-  auto happened = std::make_shared<uint8_t>(0);
-  MYCHIP_RETURN_IF_ERROR(stream->CopyToHost(happened.get(), TF_TensorData(flag.get()), 1));
-  return stream->HostCallback([happened, failure] { return *happened ? failure : OkStatus(); });
+  return Check(program, std::move(arguments), [failure](uint8_t happened) { return happened ? failure : OkStatus(); });
+}
+
+Status Context::Check(const ProgramPtr& program, std::vector<DeviceSpan> arguments,
+                      std::function<Status(uint8_t)> judge) {
+  MYCHIP_ASSIGN_OR_RETURN(Stream* const stream, OpStream());
+  MYCHIP_ASSIGN_OR_RETURN(const Scratch flag, AllocateScratch(1));
+  arguments.push_back(flag.span);
+  MYCHIP_RETURN_IF_ERROR(Enqueue(program, arguments));
+  auto value = std::make_shared<uint8_t>(0);
+  MYCHIP_RETURN_IF_ERROR(stream->CopyToHost(value.get(), flag.span.address, 1));
+  return stream->HostCallback([value, judge = std::move(judge)] { return judge(*value); });
+}
+
+Result<Context::Scratch> Context::AllocateScratch(int64_t bytes) {
+  TF_AllocatorAttributes attributes{TF_ALLOCATOR_ATTRIBUTES_STRUCT_SIZE, 0};
+  TF_Status* s = ThreadStatus();
+  TensorPtr tensor(TF_AllocateTemp(c_, TF_UINT8, &bytes, 1, &attributes, s));
+  MYCHIP_RETURN_IF_ERROR(Explain(Take(s), bytes));
+  void* const address = TF_TensorData(tensor.get());
+  return Scratch{std::move(tensor), {address, bytes}};
+}
+
+Result<Context::Scratch> Context::Upload(const void* data, int64_t bytes) {
+  MYCHIP_ASSIGN_OR_RETURN(Stream* const stream, OpStream());
+  MYCHIP_ASSIGN_OR_RETURN(Scratch scratch, AllocateScratch(bytes));
+  const auto* const begin = static_cast<const uint8_t*>(data);
+  auto staged = std::make_shared<std::vector<uint8_t>>(begin, begin + bytes);
+  MYCHIP_RETURN_IF_ERROR(stream->CopyToDevice(scratch.span.address, staged->data(), bytes));
+  // Holds the staged bytes until the copy is done.
+  MYCHIP_RETURN_IF_ERROR(stream->HostCallback([staged] { return OkStatus(); }));
+  return scratch;
+}
+
+Status Context::CopyOnDevice(void* to, const void* from, int64_t bytes) {
+  if (bytes == 0) return OkStatus();
+  MYCHIP_ASSIGN_OR_RETURN(Stream* const stream, OpStream());
+  return stream->CopyOnDevice(to, from, bytes);
+}
+
+Status Context::Fetch(const void* from, void* to, int64_t bytes) {
+  MYCHIP_ASSIGN_OR_RETURN(Stream* const stream, OpStream());
+  MYCHIP_RETURN_IF_ERROR(stream->CopyToHost(to, from, bytes));
+  return stream->Synchronize();
 }
 
 Result<Stream*> Context::OpStream() {
@@ -207,12 +236,11 @@ Result<Stream*> Context::OpStream() {
   return handle->stream;
 }
 
-Status Context::Enqueue(Stream* stream, const ProgramPtr& program, const std::vector<DeviceSpan>& arguments) {
+Status Context::Enqueue(const ProgramPtr& program, const std::vector<DeviceSpan>& arguments) {
+  MYCHIP_ASSIGN_OR_RETURN(Stream* const stream, OpStream());
   if (program->temp_buffer < 0) return stream->Launch(program, arguments, {});
-  const int64_t bytes = program->buffers[program->temp_buffer].size;
-  const TensorPtr temp(AllocateScratch(c_, bytes));
-  MYCHIP_RETURN_IF_ERROR(Explain(Take(ThreadStatus()), bytes));
-  return stream->Launch(program, arguments, {TF_TensorData(temp.get()), bytes});
+  MYCHIP_ASSIGN_OR_RETURN(const Scratch temp, AllocateScratch(program->buffers[program->temp_buffer].size));
+  return stream->Launch(program, arguments, temp.span);
 }
 
 Status Context::Alias(int input, int index, TF_DataType type, const Dims& dims) {

@@ -2,6 +2,8 @@
 // (Context). No kernel file calls a TF_ function itself.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -77,6 +79,21 @@ class Context {
   // The stream is poisoned with it then, and the error surfaces at the next synchronisation.
   Status LaunchChecked(const ProgramPtr& program, const std::vector<DeviceSpan>& inputs, const Output& output,
                        const Status& failure);
+  // The same for a program whose last argument is one byte that `judge` turns into a status, on the stream's thread.
+  Status Check(const ProgramPtr& program, std::vector<DeviceSpan> arguments, std::function<Status(uint8_t)> judge);
+
+  // Device memory for work enqueued while it lives (memory freed then is reused only by later work).
+  struct Scratch {
+    std::shared_ptr<TF_Tensor> owner;
+    DeviceSpan span;
+  };
+  Result<Scratch> AllocateScratch(int64_t bytes);
+  // Scratch that holds a copy of `bytes` of host memory.
+  Result<Scratch> Upload(const void* data, int64_t bytes);
+  Status Enqueue(const ProgramPtr& program, const std::vector<DeviceSpan>& arguments);
+  Status CopyOnDevice(void* to, const void* from, int64_t bytes);
+  // Waits for all work enqueued so far, and brings `bytes` to the host. The stream's failure, when it has one.
+  Status Fetch(const void* from, void* to, int64_t bytes);
   // Memory of output `index` (device or host as the row says) for those who fill it themselves.
   Result<void*> Allocate(int index, const Output& output);
   // Output `index` is input `input`'s buffer with other dims, and another dtype of the same total size.
@@ -86,7 +103,6 @@ class Context {
   // An allocation that failed for want of memory, with the numbers.
   Status Explain(Status failed, int64_t bytes);
   Result<Stream*> OpStream();
-  Status Enqueue(Stream* stream, const ProgramPtr& program, const std::vector<DeviceSpan>& arguments);
   TF_OpKernelContext* const c_;
 };
 

@@ -1,5 +1,5 @@
 // Stateless random ops. Key and counter live on the device: deriving them from a seed variable needs no wait.
-#include "mychip/ops/random.h"
+#include "random.h"
 
 #include "table.h"
 
@@ -27,6 +27,61 @@ Status CheckState(const Input& key, const Input& counter, int64_t alg) {
   return OkStatus();
 }
 
+// Sign-extended for signed dtypes.
+Status Bound(Context& ctx, int index, const char* name, uint64_t* value) {
+  MYCHIP_ASSIGN_OR_RETURN(const Input in, ctx.In(index));
+  if (in.type.elements() != 1) {
+    return InvalidArgument("%s must be 0-D, got shape %s", name, ops::ToString(in.type.dims).c_str());
+  }
+  switch (in.type.dtype) {
+    case DType::kS32:
+      *value = static_cast<uint64_t>(static_cast<int64_t>(*static_cast<const int32_t*>(in.data)));
+      return OkStatus();
+    case DType::kU32:
+      *value = *static_cast<const uint32_t*>(in.data);
+      return OkStatus();
+    case DType::kS64:
+    case DType::kU64:
+      *value = *static_cast<const uint64_t*>(in.data);
+      return OkStatus();
+    default:
+      return Unimplemented("random integers of %s", TypeName(in.tf_type));
+  }
+}
+
+}  // namespace
+
+Status LaunchRandom(Context& ctx, const ops::RandomSpec& spec, const TensorType& out, DeviceSpan key,
+                    DeviceSpan counter) {
+  for (int64_t d : out.dims) {
+    if (d < 0) return InvalidArgument("Dimension %lld must be >= 0", static_cast<long long>(d));
+  }
+  const int64_t n = out.elements();
+  CacheKey program_key;
+  program_key.Add(reinterpret_cast<int64_t>(&LaunchRandom)).Add(static_cast<int64_t>(spec.distribution));
+  program_key.Add(static_cast<int64_t>(spec.low)).Add(static_cast<int64_t>(spec.range));
+  program_key.Add(static_cast<int64_t>(out.dtype)).Add(n);
+  MYCHIP_ASSIGN_OR_RETURN(const ProgramPtr program,
+                          ctx.Program(program_key, [&] { return ops::Random(spec, out.dtype, n); }));
+  return ctx.Launch(program, {key, counter}, {{out, {}}});
+}
+
+Result<ops::RandomSpec> UniformIntSpec(Context& ctx, int low_index, int high_index) {
+  uint64_t low = 0, high = 0;
+  MYCHIP_RETURN_IF_ERROR(Bound(ctx, low_index, "minval", &low));
+  MYCHIP_RETURN_IF_ERROR(Bound(ctx, high_index, "maxval", &high));
+  MYCHIP_ASSIGN_OR_RETURN(const DType dtype, ctx.OutputDType(0));
+  const bool below = IsUnsigned(dtype) ? low < high : static_cast<int64_t>(low) < static_cast<int64_t>(high);
+  if (!below) {
+    return InvalidArgument("Need minval < maxval, got %lld >= %lld", static_cast<long long>(low),
+                           static_cast<long long>(high));
+  }
+  const uint64_t mask = ByteSize(dtype) == 8 ? ~uint64_t{0} : 0xFFFFFFFFu;
+  return ops::RandomSpec{Distribution::kUniformInt, low & mask, (high - low) & mask};
+}
+
+namespace {
+
 class RandomKernel : public Kernel {
  protected:
   // Inputs 0..3 are shape (host), key, counter, alg (host).
@@ -37,17 +92,7 @@ class RandomKernel : public Kernel {
     MYCHIP_ASSIGN_OR_RETURN(const int64_t alg, ctx.HostInt(3));
     MYCHIP_ASSIGN_OR_RETURN(const DType dtype, ctx.OutputDType(0));
     MYCHIP_RETURN_IF_ERROR(CheckState(key_in, counter, alg));
-    for (int64_t d : dims) {
-      if (d < 0) return InvalidArgument("Dimension %lld must be >= 0", static_cast<long long>(d));
-    }
-    const TensorType out{dtype, dims};
-    const int64_t n = out.elements();
-    CacheKey key;
-    key.Add(reinterpret_cast<int64_t>(&Run)).Add(static_cast<int64_t>(spec.distribution));
-    key.Add(static_cast<int64_t>(spec.low)).Add(static_cast<int64_t>(spec.range));
-    key.Add(static_cast<int64_t>(dtype)).Add(n);
-    MYCHIP_ASSIGN_OR_RETURN(const ProgramPtr program, ctx.Program(key, [&] { return ops::Random(spec, dtype, n); }));
-    return ctx.Launch(program, {key_in.span(), {counter.data, 2 * 8}}, {{out, {}}});
+    return LaunchRandom(ctx, spec, {dtype, dims}, key_in.span(), {counter.data, 2 * 8});
   }
 };
 
@@ -63,41 +108,8 @@ class StatelessInt : public RandomKernel {
  public:
   explicit StatelessInt(Construction&) {}
   Status Compute(Context& ctx) const override {
-    uint64_t low = 0, high = 0;
-    MYCHIP_RETURN_IF_ERROR(Bound(ctx, 4, &low));
-    MYCHIP_RETURN_IF_ERROR(Bound(ctx, 5, &high));
-    MYCHIP_ASSIGN_OR_RETURN(const DType dtype, ctx.OutputDType(0));
-    const bool below = IsUnsigned(dtype) ? low < high : static_cast<int64_t>(low) < static_cast<int64_t>(high);
-    if (!below) {
-      return InvalidArgument("Need minval < maxval, got %lld >= %lld", static_cast<long long>(low),
-                             static_cast<long long>(high));
-    }
-    const uint64_t mask = ByteSize(dtype) == 8 ? ~uint64_t{0} : 0xFFFFFFFFu;
-    return Run(ctx, {Distribution::kUniformInt, low & mask, (high - low) & mask});
-  }
-
- private:
-  // Sign-extended for signed dtypes.
-  static Status Bound(Context& ctx, int index, uint64_t* value) {
-    MYCHIP_ASSIGN_OR_RETURN(const Input in, ctx.In(index));
-    if (in.type.elements() != 1) {
-      return InvalidArgument("%s must be 0-D, got shape %s", index == 4 ? "minval" : "maxval",
-                             ops::ToString(in.type.dims).c_str());
-    }
-    switch (in.type.dtype) {
-      case DType::kS32:
-        *value = static_cast<uint64_t>(static_cast<int64_t>(*static_cast<const int32_t*>(in.data)));
-        return OkStatus();
-      case DType::kU32:
-        *value = *static_cast<const uint32_t*>(in.data);
-        return OkStatus();
-      case DType::kS64:
-      case DType::kU64:
-        *value = *static_cast<const uint64_t*>(in.data);
-        return OkStatus();
-      default:
-        return Unimplemented("random integers of %s", TypeName(in.tf_type));
-    }
+    MYCHIP_ASSIGN_OR_RETURN(const ops::RandomSpec spec, UniformIntSpec(ctx, 4, 5));
+    return Run(ctx, spec);
   }
 };
 

@@ -82,6 +82,8 @@ void RegisterKernels() {
   RegisterNn();
   RegisterGenerators();
   RegisterRandom();
+  RegisterInspection();
+  RegisterStatefulRandom();
 }
 
 }  // namespace mychip::kernels

@@ -52,5 +52,7 @@ void RegisterGather();
 void RegisterNn();
 void RegisterGenerators();
 void RegisterRandom();
+void RegisterStatefulRandom();
+void RegisterInspection();
 
 }  // namespace mychip::kernels

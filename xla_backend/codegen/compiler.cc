@@ -129,6 +129,20 @@ Result<std::unique_ptr<xla::HloModule>> ParseModule(const std::string& format, c
   return InvalidArgument("program format \"%s\" is none of hlo, hlo_with_config, hlo_text, mlir", format.c_str());
 }
 
+// A result whose size only the run knows would come back at its bound, padded: wrong without a word.
+Status CheckResultShapes(const xla::HloModule& module) {
+  const xla::HloInstruction* const root = module.entry_computation()->root_instruction();
+  if (root->shape().is_static()) return OkStatus();
+  const xla::HloInstruction* culprit = root;
+  for (const xla::HloInstruction* operand : root->operands()) {
+    if (root->opcode() == xla::HloOpcode::kTuple && !operand->shape().is_static()) culprit = operand;
+  }
+  return Unimplemented(
+      "a result whose shape depends on values: %s (op %s). Return it from outside of the compiled "
+      "function, or with a shape of its own",
+      culprit->ToString().c_str(), culprit->metadata().op_name().c_str());
+}
+
 Status Lower(const xla::HloModule& module, const CompileOptions& options, Compiled* compiled) {
   MYCHIP_RETURN_IF_ERROR(CheckSupported(module));
   static const ChipAliasInfo* const aliases = new ChipAliasInfo;
@@ -152,6 +166,7 @@ Result<Compiled> CompileModule(std::unique_ptr<xla::HloModule> module, const Com
   record.name = compiled.name;
   record.client = options.client;
   record.instructions_before = static_cast<int>(module->instruction_count());
+  MYCHIP_RETURN_IF_ERROR(CheckResultShapes(*module));
   std::vector<PassRecord> passes;
   MYCHIP_RETURN_IF_ERROR(RunPipeline(module.get(), pipeline, &passes));
   record.instructions_after = static_cast<int>(module->instruction_count());
