@@ -1,24 +1,16 @@
 // The bridge's parts, in the order mychip_InitBridge calls them. This folder alone uses TensorFlow's C++ ABI.
 #pragma once
 
-#include <cstdint>
-
-namespace tensorflow {
-class OpKernel;
-class OpKernelConstruction;
-}  // namespace tensorflow
+#include "pjrt_client.h"
 
 namespace mychip::bridge {
 
-inline constexpr char kDevice[] = "MYCHIP";
 inline constexpr char kJitDevice[] = "XLA_MYCHIP_JIT";
 
 // jit_compile=True and auto-clustering know MYCHIP (xla_registration.cc).
 void RegisterXlaBackend();
 // Its random ops are lowered as the CPU's, so that one seed gives the same numbers (random_lowering.cc).
 void RegisterRandomLowerings();
-// TensorFlow's PJRT client for MYCHIP is ours (pjrt_client.cc).
-void RegisterPjrtClient();
 // MYCHIP devices are TensorFlow's PluggableDevices, completed (device_factory.cc).
 void RegisterDeviceFactory();
 // Copies between two MYCHIP devices (copies.cc).
@@ -27,10 +19,5 @@ void RegisterCopies();
 void RegisterOnDemandKernels();
 // Ops on resource variables (variable_*.cc).
 void RegisterVariableKernels();
-
-// The runtime's table of the devices inside TensorFlow: what the PJRT client sees (device_factory.cc).
-int64_t DeviceTable();
-// The kernel that compiles its op and runs the result (pjrt_client.cc).
-tensorflow::OpKernel* NewOnDemandKernel(tensorflow::OpKernelConstruction* construction);
 
 }  // namespace mychip::bridge

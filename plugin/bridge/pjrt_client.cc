@@ -10,7 +10,7 @@ namespace tensorflow {
 class AsyncValueAllocator;
 }
 
-#include "bridge.h"
+#include "pjrt_client.h"
 #include "tensorflow/compiler/jit/xla_compile_on_demand_op.h"
 #include "tensorflow/core/tfrt/common/pjrt_client_factory_registry.h"
 
