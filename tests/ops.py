@@ -4,17 +4,18 @@ import ops_array
 import ops_math
 import ops_nn
 import ops_reduce
+import ops_volume
 from rows import Row, check_table
 
-ROWS: tuple[Row, ...] = (*ops_math.ROWS, *ops_reduce.ROWS, *ops_array.ROWS, *ops_nn.ROWS)
+ROWS: tuple[Row, ...] = (*ops_math.ROWS, *ops_reduce.ROWS, *ops_array.ROWS, *ops_nn.ROWS, *ops_volume.ROWS)
 BY_OP = {row.op: row for row in ROWS}
 
 # Registered natively, tested elsewhere because a row cannot say it: op -> test file.
 VARIABLES = (
-    "AssignAddVariableOp", "AssignVariableOp", "ResourceGather", "ResourceGatherNd", "ResourceScatterAdd",
+    "AssignAddVariableOp", "AssignSubVariableOp", "AssignVariableOp", "ResourceGather", "ResourceGatherNd", "ResourceScatterAdd",
     "ResourceScatterDiv", "ResourceScatterMax", "ResourceScatterMin", "ResourceScatterMul", "ResourceScatterNdAdd",
     "ResourceScatterNdMax", "ResourceScatterNdMin", "ResourceScatterNdSub", "ResourceScatterNdUpdate",
-    "ResourceScatterSub", "ResourceScatterUpdate", "VarHandleOp",
+    "ResourceScatterSub", "ResourceScatterUpdate", "ResourceStridedSliceAssign", "VarHandleOp",
 )  # fmt: skip
 VALUES = (
     "CheckNumerics",

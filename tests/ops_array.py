@@ -1,6 +1,6 @@
 """Ops that move data: shape, slices, concatenation, gather and scatter, padding, constants."""
 
-from rows import ALL, NUMBERS, Row, ids, t
+from rows import ALL, NUMBERS, Const, Row, ids, t
 
 BIG = (61, 67)
 # An empty list would become a float tensor.
@@ -87,7 +87,7 @@ def scatter(op: str, tensor: bool, **more: object) -> Row:
             if tensor
             else {"indices": index, "updates": update, "shape": [6, 3]}
         )
-    return Row(op, tuple(cases), NUMBERS, **more)
+    return Row(op, tuple(cases), more.pop("dtypes", NUMBERS), **more)
 
 
 ROWS = (
@@ -144,7 +144,7 @@ ROWS = (
         ),
     ),
     Row("StridedSlice", tuple({"input": t(*case[0]), **strided(case)} for case in STRIDED), ALL, grad=True),
-    Row("StridedSliceGrad", tuple(map(strided_gradient, STRIDED)), NUMBERS),
+    Row("StridedSliceGrad", tuple(map(strided_gradient, STRIDED)), ALL),
     shaped(
         "Pad",
         "input",
@@ -160,7 +160,7 @@ ROWS = (
             {"input": t(3, 4), "paddings": [[1, 2], [0, 3]], "constant_values": t()},
             {"input": t(0, 2), "paddings": [[1, 1], [0, 1]], "constant_values": t()},
         ),
-        NUMBERS,
+        ALL,
     ),
     shaped(
         "MirrorPad",
@@ -181,6 +181,15 @@ ROWS = (
         ),
         ALL,
         grad=True,
+    ),
+    Row(
+        "Concat",
+        (
+            {"concat_dim": 0, "values": [t(3, 5), t(2, 5)]},
+            {"concat_dim": 1, "values": [t(3, 5), t(3, 1), t(3, 2)]},
+            {"concat_dim": 0, "values": [t(0, 2), t(3, 2)]},
+        ),
+        ALL,
     ),
     Row(
         "Pack",
@@ -208,11 +217,12 @@ ROWS = (
     Row(
         "Range",
         (
-            {"start": 0, "limit": 7, "delta": 1},
-            {"start": 5, "limit": -4, "delta": -2},
-            {"start": 3, "limit": 3, "delta": 1},
+            {"start": Const(0), "limit": Const(7), "delta": Const(1)},
+            {"start": Const(5), "limit": Const(-4), "delta": Const(-2)},
+            {"start": Const(3), "limit": Const(3), "delta": Const(1)},
         ),
-        ("int32",),
+        ("float32", "int32", "int64"),
+        exact=False,
     ),
     Row(
         "LinSpace",
@@ -237,6 +247,16 @@ ROWS = (
         grad_scale="max",
     ),
     Row(
+        "Gather",
+        tuple(
+            {"params": t(*params), "indices": ids(params[0], *indices, dtype=kind)}
+            for params, indices, axis, batch_dims in GATHERS
+            if axis == batch_dims == 0
+            for kind in ("int32", "int64")
+        ),
+        ALL,
+    ),
+    Row(
         "GatherNd",
         (
             {"params": t(4, 5), "indices": [[3, 1], [0, 4]]},
@@ -245,9 +265,9 @@ ROWS = (
         ),
         ALL,
     ),
-    scatter("ScatterNd", False, repeat=True, ulp=2, scale="max"),
-    scatter("TensorScatterUpdate", True),
-    scatter("TensorScatterAdd", True, repeat=True, ulp=2, scale="max"),
+    scatter("ScatterNd", False, dtypes=ALL, repeat=True, ulp=2, scale="max"),
+    scatter("TensorScatterUpdate", True, dtypes=ALL),
+    scatter("TensorScatterAdd", True, dtypes=ALL, repeat=True, ulp=2, scale="max"),
     scatter("TensorScatterSub", True, repeat=True, ulp=2, scale="max"),
     scatter("TensorScatterMax", True, repeat=True),
     scatter("TensorScatterMin", True, repeat=True),
@@ -284,7 +304,7 @@ ROWS = (
     Row(
         "Where",
         ({"condition": t(3, 5)}, {"condition": t(0, 2)}, {"condition": t(7)}),
-        ("bool",),
+        ("bool", "int32", "int64"),
         jit=False,
         why="its result has a data-dependent shape",
     ),

@@ -16,7 +16,7 @@ UNARY = {
     "Square": ("x", "normal", 0, NUMBERS),
     "Ceil": ("x", "huge", 0, FLOATS),
     "Floor": ("x", "huge", 0, FLOATS),
-    "Rint": ("x", "huge", 0, ("float32",)),
+    "Rint": ("x", "huge", 0, FLOATS),
     "Round": ("x", "huge", 0, NUMBERS),
     "Sqrt": ("x", "positive", 0, FLOATS),
     "Rsqrt": ("x", "positive", 2, FLOATS),
@@ -44,7 +44,7 @@ UNARY = {
     "Softplus": ("features", "normal", 4, FLOATS),
     "Softsign": ("features", "normal", 1, FLOATS),
     "Relu": ("features", "normal", 0, NUMBERS),
-    "Relu6": ("features", "normal", 0, FLOATS),
+    "Relu6": ("features", "normal", 0, NUMBERS),
     "Elu": ("features", "normal", 4, FLOATS),
     "Selu": ("features", "normal", 4, FLOATS),
     "LeakyRelu": ("features", "normal", 0, FLOATS),
@@ -91,12 +91,12 @@ BINARY = {
     "MulNoNan": ("x", "y", "normal", None, 0, FLOATS),
     "Maximum": ("x", "y", "normal", None, 0, NUMBERS),
     "Minimum": ("x", "y", "normal", None, 0, NUMBERS),
-    "Pow": ("x", "y", "positive", "normal", 4, FLOATS),
+    "Pow": ("x", "y", "positive", "powers", 4, NUMBERS),
     "FloorDiv": ("x", "y", "huge", "nonzero", 0, NUMBERS),
     "FloorMod": ("x", "y", "huge", "nonzero", 0, NUMBERS),
-    "Mod": ("x", "y", "huge", "nonzero", 0, INTS),
+    "Mod": ("x", "y", "huge", "nonzero", 0, NUMBERS),
     "TruncateDiv": ("x", "y", "huge", "nonzero", 0, INTS),
-    "TruncateMod": ("x", "y", "huge", "nonzero", 0, INTS),
+    "TruncateMod": ("x", "y", "huge", "nonzero", 0, NUMBERS),
     "SquaredDifference": ("x", "y", "normal", None, 1, NUMBERS),
     "Atan2": ("y", "x", "normal", None, 4, FLOATS),
     "Xdivy": ("x", "y", "normal", "nonzero", 0, FLOATS),
@@ -151,9 +151,12 @@ def unary(op: str) -> Row:
 
 def binary(op: str) -> Row:
     first, second, domain, other, ulp, dtypes = BINARY[op]
+    cases = binary_cases(first, second, domain, other, op not in NO_EDGES)
+    if op == "Pow":
+        cases = (*cases[:-1], {**cases[-1], second: t(401, domain="edge_powers")})
     return Row(
         op,
-        binary_cases(first, second, domain, other, op not in NO_EDGES),
+        cases,
         dtypes,
         ulp,
         grad=op in DIFFERENTIABLE,
@@ -167,12 +170,12 @@ def binary(op: str) -> Row:
 def grads(op: str, first: str, second: str, ulp: float, domain: str = "normal", **more: object) -> Row:
     """A gradient op of equal shapes."""
     cases = [{first: t(*shape, domain=domain), second: t(*shape)} for shape in ((2, 3, 5), (), (1,), (0, 3), (61, 67))]
-    return Row(op, tuple(cases), FLOATS, ulp, **more)
+    return Row(op, tuple(cases), more.pop("dtypes", FLOATS), ulp, **more)
 
 
 GRADIENTS = (
-    grads("ReluGrad", "features", "gradients", 0, zero_sign=False),
-    grads("Relu6Grad", "features", "gradients", 0, zero_sign=False),
+    grads("ReluGrad", "features", "gradients", 0, dtypes=NUMBERS, zero_sign=False),
+    grads("Relu6Grad", "features", "gradients", 0, dtypes=NUMBERS, zero_sign=False),
     grads("LeakyReluGrad", "features", "gradients", 0, zero_sign=False),
     grads("EluGrad", "outputs", "gradients", 2, "unit"),
     grads("SeluGrad", "outputs", "gradients", 2, "unit"),
@@ -202,8 +205,9 @@ OTHER = (
     CASTS,
     Row(
         "Bitcast",
-        ({"input": t(4, 6), "type": "int32"}, {"input": t(0, 2), "type": "int32"}, {"input": t(), "type": "uint32"}),
-        ("float32", "int32"),
+        ({"input": t(4, 6), "type": "uint8"}, {"input": t(0, 2), "type": "uint8"}, {"input": t(), "type": "uint16"},
+         {"input": t(4, 2), "type": "@wider"}, {"input": t(47, 2, domain="edges"), "type": "@wider"}),
+        NUMBERS,
         exact=False,
     ),
     Row(
@@ -246,12 +250,12 @@ OTHER = (
         "ClipByValue",
         ({"t": t(61, 67), "clip_value_min": t(domain="unit"), "clip_value_max": t(domain="above1")},
          {"t": t(0), "clip_value_min": t(domain="unit"), "clip_value_max": t(domain="above1")}),
-        ("float32", "float16", "bfloat16"),
+        NUMBERS,
     ),
     Row(
         "ApproximateEqual",
         ({"x": t(3, 5), "y": t(3, 5), "tolerance": 0.5}, {"x": t(0), "y": t(0)}, {"x": t(), "y": t()}),
-        ("float32", "float16", "bfloat16", "int64"),
+        NUMBERS,
         exact=False,
     ),
     Row(

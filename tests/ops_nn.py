@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rows import ALL, FLOATS, Row, ids, t
+from rows import ALL, FLOATS, NUMBERS, Row, ids, t
 
 PRODUCT = {"ulp": 4, "scale": "abs", "grad": True, "grad_scale": "abs", "grad_ulp": 4}
 
@@ -83,7 +83,7 @@ def convs(what: str) -> Row:
     return Row(
         what,
         (*(conv(case, what) for case in cases), conv(cases[0], what, "integers")),
-        FLOATS,
+        FLOATS if what == "Conv2DBackpropFilter" else (*FLOATS, "int32"),
         ulp=4,
         scale="abs",
     )
@@ -138,6 +138,9 @@ def pool_attrs(case: tuple) -> dict[str, Any]:
     return {"ksize": [1, k, k, 1], "strides": [1, s, s, 1], "padding": padding}
 
 
+FLOAT_POOLS: dict[str, Any] = {"jit_dtypes": FLOATS, "why": "TensorFlow lowers MaxPool of floats only"}
+
+
 def max_pool_grad(orig_input: Any, grad: Any, **attrs: Any) -> Any:
     import tensorflow as tf
 
@@ -172,6 +175,7 @@ ROWS = (
                 ((3, 4), (4,), "ij,j->i"),
             )
         ),
+        NUMBERS,
         **PRODUCT,
     ),
     *map(convs, ("Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter")),
@@ -184,16 +188,21 @@ ROWS = (
         grad=True, grad_scale="max",
     ),
     Row(
+        "BiasAddV1",
+        ({"value": t(3, 5), "bias": t(5)}, {"value": t(2, 3, 4, 5), "bias": t(5)}, {"value": t(0, 5), "bias": t(5)}),
+        NUMBERS, jit=False, why="TensorFlow has no lowering",
+    ),
+    Row(
         "BiasAddGrad",
         ({"out_backprop": t(3, 5)}, {"out_backprop": t(2, 3, 4, 5)}, {"out_backprop": t(0, 5)},
          {"out_backprop": t(1031, 37)}, {"out_backprop": t(4, 6, domain="integers")}),
-        FLOATS, 4, scale="abs",
+        NUMBERS, 4, scale="abs",
     ),
-    Row("MaxPool", tuple({"input": t(*case[0]), **pool_attrs(case)} for case in POOLS), FLOATS),
+    Row("MaxPool", tuple({"input": t(*case[0]), **pool_attrs(case)} for case in POOLS), NUMBERS, **FLOAT_POOLS),
     Row(
         "MaxPoolGrad",
         tuple({"orig_input": t(*case[0]), "grad": t(*pool_shape(case)), **pool_attrs(case)} for case in POOLS),
-        FLOATS, 4, scale="max", exact=False, call=max_pool_grad,
+        NUMBERS, 4, scale="max", exact=False, call=max_pool_grad, **FLOAT_POOLS,
     ),
     Row("AvgPool", tuple({"value": t(*case[0]), **pool_attrs(case)} for case in POOLS), FLOATS, 4, scale="abs"),
     Row(
@@ -252,7 +261,7 @@ ROWS = (
     Row(
         "StatelessTruncatedNormalV2",
         ({**RANDOM, "shape": [33], "dtype": "@T"},),
-        ("float32",), 16, scale="max", exact=False,
+        FLOATS, 16, scale="max", exact=False,
     ),
     Row(
         "StatelessRandomUniformIntV2",
@@ -260,14 +269,16 @@ ROWS = (
             {**RANDOM, "shape": shape, "minval": t(domain="integers"), "maxval": t(domain="above4")}
             for shape in ([7], [33, 65])
         ),
-        ("int64",),
+        ("int32", "int64"),
     ),
     Row(
         "StatelessRandomUniformFullIntV2",
         ({**RANDOM, "shape": [33], "dtype": "@T"},),
         ("int32", "int64", "uint32", "uint64"),
     ),
-    Row("StatelessRandomGetKeyCounter", ({"seed": ids(100, 2, dtype="int64")}, {"seed": ids(9, 2)}), ("int64",)),
+    Row("StatelessRandomGetKeyCounter", ({"seed": t(2, domain="below100")}, {"seed": t(2)}), ("int32", "int64")),
+    Row("StatelessRandomGetKeyCounterAlg", ({"seed": t(2, domain="below100")}, {"seed": t(2)}), ("int32", "int64")),
+    Row("StatelessRandomGetAlg", ({},), ("int32",)),
     Row("CheckNumerics", ({"tensor": t(3, 5), "message": "m"},), FLOATS, jit=False, why="TensorFlow has no lowering"),
 )  # fmt: skip
 __all__ = ["ALL", "ROWS"]

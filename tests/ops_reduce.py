@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rows import FLOATS, INTS, NUMBERS, Row, ids, t
+from rows import ALL, FLOATS, INTS, NUMBERS, Row, ids, t
 
 # Shapes and axes every reduction is tried on: all axes, inner, outer, middle, none, negative, an empty result, an empty
 # axis, a scalar, and one long enough for several cores.
@@ -49,7 +49,7 @@ def arg_reduction(op: str) -> Row:
         )
         for domain, kind in (("integers", "int64"), ("distinct", "int32"))
     ]
-    return Row(op, tuple(cases), NUMBERS)
+    return Row(op, tuple(cases), ALL)
 
 
 def scan(op: str, domain: str, **more: Any) -> Row:
@@ -75,13 +75,13 @@ def unsorted_segment(op: str, **more: Any) -> Row:
 SUM = {"ulp": 4, "scale": "abs"}
 ROWS = (
     reduction("Sum", **SUM, grad=True, edges=True),
-    reduction("Mean", FLOATS, **SUM, grad=True),
+    reduction("Mean", NUMBERS, **SUM, grad=True),
     reduction("Prod", ulp=8, domain="above1", dtypes=(*FLOATS, *INTS)),
     reduction("Max", edges=True, domain="distinct", zero_sign=False, grad=True),
     reduction("Min", edges=True, domain="distinct", zero_sign=False, grad=True),
     reduction("All", ("bool",)),
     reduction("Any", ("bool",)),
-    reduction("EuclideanNorm", FLOATS, ulp=4, jit=False, why="TensorFlow has no XLA lowering for it"),
+    reduction("EuclideanNorm", NUMBERS, ulp=4, jit=False, why="TensorFlow has no XLA lowering for it"),
     arg_reduction("ArgMax"),
     arg_reduction("ArgMin"),
     scan("Cumsum", "normal", dtypes=NUMBERS, ulp=8, scale="abs", grad=True, grad_scale="max"),

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 from compare import mismatch
+from registry import native_kernels
 from rows import In, Row, is_float, numpy_dtype
 
 
@@ -166,6 +167,11 @@ def outcomes(prepared: Prepared, device: str, path: str) -> dict[int, Outcome | 
         return found
 
 
+def compiled(row: Row, path: str) -> bool:
+    """Whether XLA's lowering is what runs: an op without a native kernel is compiled when it is called."""
+    return path in ("jit", "on_demand") or (row.jit and row.op not in native_kernels())
+
+
 def check(prepared: Prepared, case: int, outcome: Outcome | str, path: str) -> str:
     """'' or what is wrong with the outcome of one case.
 
@@ -189,7 +195,7 @@ def check(prepared: Prepared, case: int, outcome: Outcome | str, path: str) -> s
     if not first:
         return ""
     try:
-        if path in ("jit", "on_demand"):
+        if compiled(row, path):
             second_reference = prepared.run("CPU:0", "jit", [case])[case]
         elif compute != dtype:
             second_reference = on_cpu(row, case, dtype, dtype, gradient)
@@ -209,7 +215,7 @@ def compare(row: Row, case: int, dtype: str, outcome: Outcome, expected: Outcome
     for i, (actual, wanted) in enumerate(zip(outcome.outputs, expected.outputs, strict=True)):
         ulp = row.tolerance(actual.dtype, row.ulp) if is_float(actual.dtype) or actual.dtype.kind == "c" else 0
         scale = _scale(row.scale, scales.outputs, i, wanted)
-        if row.compiled_scale is not None and path in ("jit", "on_demand"):
+        if row.compiled_scale is not None and compiled(row, path):
             scale = row.compiled_scale(*arguments(row, case, dtype).arrays)
         found.append(_named(f"output {i}", mismatch(actual, wanted, ulp, scale, row.zero_sign)))
     for i, (actual, wanted) in enumerate(zip(outcome.gradients, expected.gradients, strict=True)):

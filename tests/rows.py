@@ -57,6 +57,13 @@ def ids(limit: int, *shape: int, dtype: str = "int32") -> In:
 
 
 @dataclass(frozen=True)
+class Const:
+    """A number of the row's dtype that is known when the op is compiled."""
+
+    value: float
+
+
+@dataclass(frozen=True)
 class Row:
     """One TensorFlow op.
 
@@ -106,6 +113,8 @@ class Row:
         def build(value: Any) -> Any:
             if isinstance(value, In):
                 return value.make(rng, dtype)
+            if isinstance(value, Const):
+                return numpy_dtype(dtype).type(value.value)
             if isinstance(value, list) and any(isinstance(item, In) for item in value):
                 return [build(item) for item in value]
             return DTYPE_ATTRS[value](dtype) if isinstance(value, str) and value in DTYPE_ATTRS else value
@@ -113,7 +122,12 @@ class Row:
         return {name: build(value) for name, value in self.cases[case].items()}
 
 
-DTYPE_ATTRS: dict[str, Callable[[str], str]] = {"@T": lambda dtype: dtype}
+# A type twice as wide, for Bitcast; int64 has none that XLA converts bits to.
+WIDER = {"float16": "int32", "bfloat16": "int32", "float32": "int64", "int32": "float64", "int64": "float64"}
+DTYPE_ATTRS: dict[str, Callable[[str], str]] = {
+    "@T": lambda dtype: dtype,
+    "@wider": lambda dtype: WIDER.get(dtype, dtype),
+}
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -184,6 +198,15 @@ def _wide(rng: np.random.Generator, shape: Any, dtype: np.dtype) -> Any:
     return rng.normal(size=shape) * 2.0 ** rng.integers(-12, 12, shape)
 
 
+def _powers(rng: np.random.Generator, shape: Any, dtype: np.dtype) -> Any:
+    """Exponents: integers have no negative ones."""
+    return rng.integers(0, 6, shape) if dtype.kind in "iu" else _normal(rng, shape, dtype)
+
+
+def _edge_powers(rng: np.random.Generator, shape: Any, dtype: np.dtype) -> Any:
+    return _powers(rng, shape, dtype) if dtype.kind in "iu" else _edges(rng, shape, dtype)
+
+
 class _Domains(dict):
     def __missing__(self, name: str) -> Callable[..., Any]:
         if not name.startswith("below"):
@@ -198,6 +221,8 @@ DOMAINS = _Domains(
     distinct=_distinct,
     nonzero=_nonzero,
     wide=_wide,
+    powers=_powers,
+    edge_powers=_edge_powers,
     unit=_uniform(-0.99, 0.99),
     positive=_uniform(0.05, 9),
     above1=_uniform(1.01, 9),

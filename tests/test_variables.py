@@ -172,6 +172,7 @@ SLICES: list[Any] = [
 
 @pytest.mark.parametrize("dtype", [tf.float32, tf.bfloat16, tf.int64, tf.bool, tf.complex128], ids=lambda d: d.name)
 def test_slice_assign(device: str, dtype: tf.DType) -> None:
+    """ResourceStridedSliceAssign with every kind of index."""
     for index, shape in SLICES:
 
         def program(place: str, index: Any = index, shape: Any = shape) -> tf.Variable:
@@ -320,6 +321,7 @@ BAD_SHAPES: dict[str, Callable[[tf.Variable, Callable[[Any], tf.Tensor]], Any]] 
         resource=v.handle, value=t(np.ones((3, 2), np.float32)), validate_shape=True
     ),
     "assign_add": lambda v, t: tf.raw_ops.AssignAddVariableOp(resource=v.handle, value=t(np.ones(3, np.float32))),
+    "assign_sub": lambda v, t: tf.raw_ops.AssignSubVariableOp(resource=v.handle, value=t(np.ones(3, np.float32))),
     "scatter": lambda v, t: tf.raw_ops.ResourceScatterAdd(
         resource=v.handle, indices=t([0, 1]), updates=t(np.ones((2, 3), np.float32))
     ),

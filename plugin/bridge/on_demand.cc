@@ -29,6 +29,7 @@ constexpr const char* kOnlyInsidePrograms[] = {
     "TensorArray", "TensorList", "EmptyTensorList", "Stack",          "_Xla",   "XlaHost",       "XlaSend",
     "XlaRecv",     "_Arg",       "_Retval",         "Collective",     "Assert", "XlaAllReduce",  "XlaReduceScatter",
     "SendTPU",     "RecvTPU",    "InfeedDequeue",   "OutfeedEnqueue", "TPU",    "XlaCallModule",
+    "Where",  // compiled alone, its result has the size of the largest one possible
 };
 
 // Ops whose lowering does less than the op: it pads results whose shape depends on values to their bound, checks

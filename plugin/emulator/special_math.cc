@@ -10,6 +10,7 @@ namespace mychip::emulator {
 namespace {
 
 constexpr double kPi = 3.14159265358979323846;
+constexpr long double kPiExtended = 3.14159265358979323846264338327950288L;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // Central region of the inverse normal CDF, |p - 0.5| small: a start good to 1e-3 is enough, Halley does the rest.
@@ -18,6 +19,19 @@ double ErfInvStart(double x) {
   const double l = std::log1p(-x * x);
   const double t = 2 / (kPi * a) + l / 2;
   return std::copysign(std::sqrt(std::sqrt(t * t - l / a) - t), x);
+}
+
+// Neither 0 nor a negative integer. In extended precision, because terms of the size of log(24) cancel at the roots.
+long double Digamma(long double x) {
+  if (x < 0) return Digamma(1 - x) - kPiExtended / std::tan(kPiExtended * (x - std::floor(x)));
+  long double sum = 0;
+  for (; x < 24; x += 1) sum -= 1 / x;
+  const long double r = 1 / x, r2 = r * r;
+  // Bernoulli numbers B_2k / 2k; the next term is below 24^-14 / 12 = 4e-21.
+  constexpr long double kTerms[] = {-691.0L / 32760, 1.0L / 132, -1.0L / 240, 1.0L / 252, -1.0L / 120, 1.0L / 12};
+  long double series = 0;
+  for (const long double term : kTerms) series = (series + term) * r2;
+  return sum + std::log(x) - r / 2 - series;
 }
 
 }  // namespace
@@ -35,19 +49,8 @@ double LgammaF64(double x) {
 
 double DigammaF64(double x) {
   if (x == 0) return std::copysign(std::numeric_limits<double>::infinity(), -x);
-  if (x < 0) {
-    if (x == std::floor(x)) return kNan;
-    const double fraction = x - std::floor(x);
-    return DigammaF64(1 - x) - kPi / std::tan(kPi * fraction);
-  }
-  double sum = 0;
-  for (; x < 12; x += 1) sum -= 1 / x;
-  const double r = 1 / x, r2 = r * r;
-  // Bernoulli numbers B_2k / 2k.
-  const double series =
-      r2 *
-      (1.0 / 12 - r2 * (1.0 / 120 - r2 * (1.0 / 252 - r2 * (1.0 / 240 - r2 * (1.0 / 132 - r2 * (691.0 / 32760))))));
-  return sum + std::log(x) - 0.5 * r - series;
+  if (x < 0 && x == std::floor(x)) return kNan;
+  return static_cast<double>(Digamma(static_cast<long double>(x)));
 }
 
 double ErfInvF64(double x) {

@@ -154,7 +154,7 @@ void RegisterConv() {
   Register({
       {"Conv2D", T(kConv), {}, &New<Conv<Which::kForward, false>>},
       {"Conv2DBackpropInput", T(kConv), {"input_sizes"}, &New<Conv<Which::kInput, false>>},
-      {"Conv2DBackpropFilter", T(kConv), {"filter_sizes"}, &New<Conv<Which::kFilter, false>>},
+      {"Conv2DBackpropFilter", T(kFloat), {"filter_sizes"}, &New<Conv<Which::kFilter, false>>},
       {"Conv3D", T(kFloat), {}, &New<Conv<Which::kForward, false>>},
       {"Conv3DBackpropInputV2", T(kFloat), {"input_sizes"}, &New<Conv<Which::kInput, false>>},
       {"Conv3DBackpropFilterV2", T(kFloat), {"filter_sizes"}, &New<Conv<Which::kFilter, false>>},

@@ -297,7 +297,7 @@ void RegisterUnary() {
       {"ComplexAbs", T(kComplex), {}, New1<VOp::kAbs>},
       {"Angle", T(kComplex), {}, NewF<&ops::Angle>},
       {"Cast", {{"SrcT", kAny}, {"DstT", kAny}}, {}, NewF<&ops::Same>},
-      {"Bitcast", {{"T", kAny}, {"type", kAny}}, {}, &New<Bitcast>},
+      {"Bitcast", {{"T", kNumber}, {"type", kNumber}}, {}, &New<Bitcast>},
       {"ZerosLike", T(kAny & ~kInt32), {}, NewF<&ops::Zeros>},
       {"OnesLike", T(kAny & ~kInt32), {}, NewF<&ops::Ones>},
       {"ZerosLike", T(kInt32), {"x", "y"}, &New<HostConstantLike<0>>, Place::kHost},

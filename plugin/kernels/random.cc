@@ -113,8 +113,7 @@ class StatelessInt : public RandomKernel {
   }
 };
 
-// seed [2] -> key [1], counter [2]; with_alg: and the algorithm's number, in host memory.
-template <bool with_alg>
+// seed [2] -> key [1], counter [2]
 class GetKeyCounter : public Kernel {
  public:
   explicit GetKeyCounter(Construction&) {}
@@ -125,12 +124,8 @@ class GetKeyCounter : public Kernel {
     }
     const DType t = seed.type.dtype;
     CacheKey key;
-    key.Add(reinterpret_cast<int64_t>(&New<GetKeyCounter<false>>)).Add(static_cast<int64_t>(t));
+    key.Add(reinterpret_cast<int64_t>(&New<GetKeyCounter>)).Add(static_cast<int64_t>(t));
     MYCHIP_ASSIGN_OR_RETURN(const ProgramPtr program, ctx.Program(key, [&] { return ops::KeyCounter(t); }));
-    if (with_alg) {
-      MYCHIP_ASSIGN_OR_RETURN(void* alg, ctx.Allocate(2, {{DType::kS32, {}}, {}}));
-      *static_cast<int32_t*>(alg) = kPhilox;
-    }
     return ctx.Launch(program, {seed.span()}, {{{DType::kU64, {1}}, {}}, {{DType::kU64, {2}}, {}}});
   }
 };
@@ -151,8 +146,7 @@ void RegisterRandom() {
   constexpr TypeSet kWords = Types(TF_INT32, TF_INT64, TF_UINT32, TF_UINT64);
   const std::vector<const char*> host = {"shape", "alg"};
   Register({
-      {"StatelessRandomGetKeyCounter", {{"Tseed", kIndex}}, {}, &New<GetKeyCounter<false>>},
-      {"StatelessRandomGetKeyCounterAlg", {{"Tseed", kIndex}}, {"alg"}, &New<GetKeyCounter<true>>},
+      {"StatelessRandomGetKeyCounter", {{"Tseed", kIndex}}, {}, &New<GetKeyCounter>},
       {"StatelessRandomGetAlg", {}, {"alg"}, &New<GetAlg>, Place::kHost},
       {"StatelessRandomUniformV2", {{"dtype", kFloat}}, host, &New<Stateless<Distribution::kUniform>>},
       {"StatelessRandomNormalV2", {{"dtype", kFloat}}, host, &New<Stateless<Distribution::kNormal>>},

@@ -49,7 +49,8 @@ Body Post(Reduction kind, DType accumulator, DType result, int64_t count) {
   if (kind != Reduction::kMean && kind != Reduction::kEuclideanNorm && accumulator == result) return {};
   BodyBuilder b;
   Ex x{&b, b.Param(0, accumulator)};
-  if (kind == Reduction::kMean) x = x / static_cast<double>(count);
+  // 0 / 0 is NaN for floats; integers have none, and TensorFlow gives 0.
+  if (kind == Reduction::kMean) x = x / static_cast<double>(IsInteger(accumulator) && count == 0 ? 1 : count);
   if (kind == Reduction::kEuclideanNorm) {
     x = IsInteger(accumulator) ? Sqrt(x.To(DType::kF64)).To(accumulator) : Sqrt(x);
   }
