@@ -19,8 +19,8 @@ POOLS: tuple[tuple[tuple[int, ...], int, int, str], ...] = (
     ((1, 5, 5, 5, 2), 3, 1, "SAME"),
 )
 
-# Small enough for values that differ in 16 bits too: where several are the largest, the CPU's gradient of MaxPool3D goes
-# to each of them, XLA's and ours to the first (as that of MaxPool does on the CPU).
+# Small enough for values that differ in 16 bits too: where several are the largest, the gradient of MaxPool3D goes
+# to each of them on the CPU, to the first in XLA and here (as that of MaxPool does everywhere).
 DISTINCT_POOLS = tuple(((1, *shape[1:4], 2), k, s, padding) for shape, k, s, padding in POOLS)
 
 
