@@ -155,16 +155,17 @@ void CopyTransposed(const CopyPlan& plan, const uint8_t* src, uint8_t* dst) {
   const int64_t m = plan.dims[outer], n = plan.dims[outer + 1], bytes = plan.bytes;
   const int64_t src_stride = plan.src_strides[outer + 1], dst_stride = plan.dst_strides[outer];
   const int64_t mb = (m + kTransposeBlock - 1) / kTransposeBlock, nb = (n + kTransposeBlock - 1) / kTransposeBlock;
-  // Blocks go in groups of kGroup x kGroup: the pages of a group fit the host's TLB.
-  const int64_t mg = (mb + kGroup - 1) / kGroup, ng = (nb + kGroup - 1) / kGroup, per_row = mg * ng * kGroup * kGroup;
+  // Blocks go in groups of up to kGroup x kGroup: the pages of a group fit the host's TLB.
+  const int64_t gm = std::min(mb, kGroup), gn = std::min(nb, kGroup);
+  const int64_t mg = (mb + gm - 1) / gm, ng = (nb + gn - 1) / gn, per_row = mg * ng * gm * gn;
   const TransposeKernel kernel = FindTransposeKernel(bytes);
   const int64_t block_bytes = std::min(m, kTransposeBlock) * std::min(n, kTransposeBlock) * bytes;
   const int64_t grain = std::max<int64_t>(1, kParallelBytes / 2 / block_bytes);
   ParallelFor(RowsOf(plan, outer) * per_row, grain, [&](int64_t begin, int64_t end) {
     for (int64_t u = begin; u < end; ++u) {
-      const int64_t in_row = u % per_row, group = in_row / (kGroup * kGroup), in_group = in_row % (kGroup * kGroup);
-      const int64_t i = (group / ng * kGroup + in_group / kGroup) * kTransposeBlock;
-      const int64_t j = (group % ng * kGroup + in_group % kGroup) * kTransposeBlock;
+      const int64_t in_row = u % per_row, group = in_row / (gm * gn), in_group = in_row % (gm * gn);
+      const int64_t i = (group / ng * gm + in_group / gn) * kTransposeBlock;
+      const int64_t j = (group % ng * gn + in_group % gn) * kTransposeBlock;
       if (i >= m || j >= n) continue;
       const Rows rows(plan, outer, u / per_row);
       kernel(dst + rows.dst() + i * dst_stride + j * bytes, dst_stride, src + rows.src() + j * src_stride + i * bytes,
