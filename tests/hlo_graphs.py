@@ -73,7 +73,8 @@ def _graphs() -> list[Case]:
                 "ROOT r = (f32[40,7], f32[40,7], f32[40,7]) tuple(w2, m2, v2)"
             ),
             ("positive",),
-            ulp=2,
+            # Measured: 0.5 after the passes, 1 on the original, both in w - u, which cancels; m and v are exact.
+            ulp=1,
             scale=4.0,
             max_launches=1,
         ),

@@ -174,3 +174,19 @@ def test_auto_clustering() -> None:
             print(bool(np.allclose(chain(x).numpy(), first.numpy(), rtol=1e-5)))
     """)
     assert out.splitlines() == ["True 0 True", "True"]
+
+
+def test_optional_stays_on_the_chip(device: str) -> None:
+    """OptionalNone, OptionalFromValue, OptionalHasValue, OptionalGetValue: eagerly and out of a function."""
+    spec = tf.TensorSpec([3], tf.float32)
+    some = tf.function(lambda x: tf.experimental.Optional.from_value(x * 2.0))
+    with tf.device(device):
+        for full in (tf.experimental.Optional.from_value(tf.fill([3], 2.0)), some(tf.ones([3]))):
+            assert full.has_value()
+            value = full.get_value()
+            assert value.device.endswith(device)
+            np.testing.assert_array_equal(value.numpy(), np.full(3, 2, np.float32))
+        nothing = tf.experimental.Optional.empty(spec)
+        assert not nothing.has_value()
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            nothing.get_value()

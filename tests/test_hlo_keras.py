@@ -8,8 +8,9 @@ import pytest
 import tensorflow as tf
 from hlo_harness import evaluate, hlo, pack, parameters, run, unpack
 
-# Float32 sums in another order, through a dozen layers and back: measured below 2e-6 of the largest element.
-TOLERANCE = 1e-5
+# Float32 sums in another order, through a dozen layers and back. Measured, as a share of each result's largest element:
+# at most 1.1e-7 against the evaluator, 4e-8 between fused and unfused; nearly 5 times that for another machine's order.
+TOLERANCE = 5e-7
 
 
 def step_proto(name: str) -> bytes:

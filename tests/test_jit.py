@@ -1,4 +1,4 @@
-"""Programs with control flow, linear algebra, images and signals under jit_compile=True, against the CPU without jit."""
+"""Control flow, linear algebra, images and signals under jit_compile=True, against the CPU without jit."""
 
 from collections.abc import Callable
 from typing import Any

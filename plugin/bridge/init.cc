@@ -6,6 +6,7 @@
 #include "bridge.h"
 #include "mychip/runtime/config.h"
 #include "mychip/runtime/export.h"
+#include "optional.h"
 
 extern "C" void mychip_InitBridge();
 
@@ -40,5 +41,6 @@ extern "C" MYCHIP_API void mychip_InitBridge() {
   RegisterDeviceFactory();
   RegisterCopies();
   RegisterVariableKernels();
+  RegisterOptionalKernels();
   if (xla) RegisterOnDemandKernels();
 }
