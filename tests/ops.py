@@ -12,7 +12,8 @@ BY_OP = {row.op: row for row in ROWS}
 
 # Registered natively, tested elsewhere because a row cannot say it: op -> test file.
 VARIABLES = (
-    "AssignAddVariableOp", "AssignSubVariableOp", "AssignVariableOp", "ResourceGather", "ResourceGatherNd", "ResourceScatterAdd",
+    "AssignAddVariableOp", "AssignSubVariableOp", "AssignVariableOp", "ResourceGather", "ResourceGatherNd",
+    "ResourceScatterAdd",
     "ResourceScatterDiv", "ResourceScatterMax", "ResourceScatterMin", "ResourceScatterMul", "ResourceScatterNdAdd",
     "ResourceScatterNdMax", "ResourceScatterNdMin", "ResourceScatterNdSub", "ResourceScatterNdUpdate",
     "ResourceScatterSub", "ResourceScatterUpdate", "ResourceStridedSliceAssign", "VarHandleOp",
