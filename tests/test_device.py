@@ -285,3 +285,23 @@ def test_sync_mode_gives_the_same() -> None:
         MYCHIP_SYNC="1",
     )
     assert out.splitlines() == ["899997.0"]
+
+
+def test_copies_between_chips_outlive_their_sender() -> None:
+    """The sender's tensor is gone long before its chip has computed it."""
+    first, second = "/MYCHIP:0", "/MYCHIP:1"
+
+    @tf.function
+    def swap(x: tf.Tensor) -> tf.Tensor:
+        for _ in range(4):
+            with tf.device(first):
+                x = tf.matmul(x, x) + 1.0
+            with tf.device(second):
+                x = tf.matmul(x, x) * 0.5
+        return x
+
+    with tf.device(first):
+        x = tf.eye(64) * 0.5
+        expected = swap(x).numpy()
+        for _ in range(50):
+            assert (swap(x).numpy() == expected).all()

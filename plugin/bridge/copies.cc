@@ -78,7 +78,10 @@ void DeviceToDevice(tensorflow::DeviceContext*, tensorflow::DeviceContext*, tens
   // The copy belongs to the receiver's order, since its memory may still be in use there; it starts when the sender is
   // done, and not at all when the sender failed.
   Stream* sender = from->compute_stream();
-  TensorReference held(*source);
+  TensorReference held(*source);  // its memory; the Tensor itself may be gone before the sender is done
+  const void* const read = Address(*source);
+  void* const written = Address(*target);
+  const int64_t bytes = Bytes(*source);
   sender->Record().OnDone([=](const Status& status) {
     Later([=] {
       if (!status.ok()) {
@@ -87,7 +90,7 @@ void DeviceToDevice(tensorflow::DeviceContext*, tensorflow::DeviceContext*, tens
         return done(ToAbsl(status));
       }
       Stream* receiver = to->compute_stream();
-      Status enqueued = receiver->CopyOnDevice(Address(*target), Address(*source), Bytes(*source));
+      Status enqueued = receiver->CopyOnDevice(written, read, bytes);
       receiver->Record().OnDone([held](const Status&) { held.Unref(); });
       done(ToAbsl(enqueued));
     });
