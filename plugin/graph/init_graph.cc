@@ -1,5 +1,5 @@
-// TF_InitGraph: which of TensorFlow's own Grappler passes run on graphs that hold MYCHIP nodes. The plugin adds no pass
-// of its own yet: its optimizer returns the graph as it came (TensorFlow requires one to take the switches).
+// TF_InitGraph: the place of the plugin's own Grappler passes. There is none yet: the optimizer returns the graph as it
+// came.
 #include <cstdlib>
 #include <cstring>
 
@@ -28,16 +28,8 @@ void Optimize(void*, const TF_Buffer* in, const TF_GrapplerItem*, TF_Buffer* out
 extern "C" MYCHIP_API void TF_InitGraph(TP_OptimizerRegistrationParams* params, TF_Status* status) {
   params->struct_size = TP_OPTIMIZER_REGISTRATION_PARAMS_STRUCT_SIZE;
   params->device_type = "MYCHIP";
-  TP_OptimizerConfigs* configs = params->optimizer_configs;
-  configs->struct_size = TP_OPTIMIZER_CONFIGS_STRUCT_SIZE;
-  // These know CPUs and GPUs only: no-ops today, but a changed heuristic must not put CPU or GPU forms on the chip.
-  configs->layout_optimizer = TF_TriState_Off;
-  configs->remapping = TF_TriState_Off;
-  configs->auto_mixed_precision = TF_TriState_Off;
-  configs->auto_mixed_precision_onednn_bfloat16 = TF_TriState_Off;
-  configs->auto_mixed_precision_mkl = TF_TriState_Off;
-  configs->pin_to_host_optimization = TF_TriState_Off;
-  configs->memory_optimization = TF_TriState_Off;
+  // The switches stay as the user has them: a difference makes TensorFlow print a table of warnings for every graph.
+  params->optimizer_configs->struct_size = TP_OPTIMIZER_CONFIGS_STRUCT_SIZE;
   TP_Optimizer* optimizer = params->optimizer;
   optimizer->struct_size = TP_OPTIMIZER_STRUCT_SIZE;
   optimizer->create_func = Create;
