@@ -1,5 +1,5 @@
-// What pjrt_client.cc shares with the rest of the bridge. A header of its own: that file takes minutes to compile, so it
-// must not depend on anything that changes.
+// What pjrt_client.cc shares with the rest of the bridge. A header of its own: that file takes minutes to compile, so
+// it must not depend on anything that changes.
 #pragma once
 
 #include <cstdint>

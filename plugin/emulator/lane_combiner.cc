@@ -27,7 +27,7 @@ LaneCombiner::LaneCombiner(const Body& body) {
 }
 
 CombinerRun::CombinerRun(const LaneCombiner& combiner, Scratch* scratch)
-    : combiner_(combiner), scratch_(scratch), frame_(combiner.vm_, kTile, scratch) {
+    : combiner_(combiner), frame_(combiner.vm_, kTile, scratch) {
   for (int64_t bytes : combiner.bytes_) spare_.push_back(scratch->Allocate(static_cast<size_t>(bytes * kTile)));
 }
 

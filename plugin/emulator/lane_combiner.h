@@ -48,7 +48,6 @@ class CombinerRun {
   void RunTile(int64_t n, void* const* dst, const void* const* a, const void* const* b);
 
   const LaneCombiner& combiner_;
-  Scratch* scratch_;
   VmFrame frame_;
   std::vector<void*> spare_;  // a tile an accumulator, for results that must not be written in place
 };

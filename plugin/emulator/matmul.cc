@@ -127,7 +127,8 @@ class MatMul {
     double cost = RowsInPlace(rows, num_columns) ? 0 : 0.5 * k * num_rows;
     if (Wide(columns, num_rows)) return cost + k * num_columns * std::max<double>(num_rows, 2) / 16;
     cost += k * num_columns * (columns.free_stride == 1 ? 0.25 : 0.5);
-    return cost + k * ((num_columns + nr - 1) / nr * nr) * std::max<double>(num_rows, 4) / nr;
+    const int64_t padded_columns = (num_columns + nr - 1) / nr * nr;
+    return cost + k * padded_columns * std::max<double>(num_rows, 4) / nr;
   }
 
   Dims BatchIndex(int64_t linear) const {

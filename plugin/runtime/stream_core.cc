@@ -106,7 +106,7 @@ Status StreamCore::Enqueue(StreamCommand command, uint64_t* value) {
     tail_.store(*value, std::memory_order_release);
   }
   if (here) {
-    RunHere(std::move(command));
+    RunHere(std::move(command));  // NOLINT(bugprone-use-after-move): it was queued only when not `here`
   } else if (wake) {
     wake_.notify_one();
   }
