@@ -97,7 +97,9 @@ def call(op: str, arguments: dict[str, Any], device: str) -> None:
 def error_on_cpu(op: str, arguments: dict[str, Any]) -> type[Exception]:
     with pytest.raises(tf.errors.OpError) as caught:
         call(op, arguments, "CPU:0")
-    return type(caught.value)
+    # With oneDNN, TensorFlow's CPU Softmax answers ABORTED for a scalar; its own kernel, and so ours, INVALID_ARGUMENT.
+    onednn_aborts = isinstance(caught.value, tf.errors.AbortedError)
+    return tf.errors.InvalidArgumentError if onednn_aborts else type(caught.value)
 
 
 def assert_alive(device: str) -> None:
@@ -163,7 +165,8 @@ def test_no_kernel_is_an_error(path: str, device: str) -> None:
     """Without soft placement an op the chip does not have is refused by name."""
 
     def hash_strings(x: Any) -> Any:
-        return tf.raw_ops.StringToHashBucketFast(input=tf.strings.as_string(x), num_buckets=7)
+        with tf.device(device):  # inside: the scope around a call does not reach the nodes of its graph
+            return tf.raw_ops.StringToHashBucketFast(input=tf.strings.as_string(x), num_buckets=7)
 
     call_it = hash_strings if path == "eager" else tf.function(hash_strings, jit_compile=path == "jit")
     with tf.device(device), pytest.raises(tf.errors.OpError, match=r"AsString|StringToHashBucketFast"):

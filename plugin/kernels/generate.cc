@@ -1,5 +1,4 @@
 // Tensors made from a few numbers: Fill, Range, OneHot, MatrixBandPart.
-#include <algorithm>
 #include <cmath>
 
 #include "mychip/ops/elementwise.h"
@@ -169,35 +168,6 @@ class MatrixBandPart : public Kernel {
   }
 };
 
-// The positions of what is not zero, in order. The number of rows must be known before anything is allocated, so the
-// host would wait for the chip in any case: the condition comes to the host, and the search is there.
-class Where : public Kernel {
- public:
-  explicit Where(Construction&) {}
-  Status Compute(Context& ctx) const override {
-    MYCHIP_ASSIGN_OR_RETURN(const Input in, ctx.In(0));
-    const auto* bytes = static_cast<const uint8_t*>(in.data);
-    const int64_t size = ByteSize(in.type.dtype), n = in.type.elements();
-    std::vector<int64_t> found;
-    for (int64_t i = 0; i < n; ++i) {
-      const uint8_t* element = bytes + i * size;
-      if (std::any_of(element, element + size, [](uint8_t byte) { return byte != 0; })) found.push_back(i);
-    }
-    const int rank = in.rank();
-    MYCHIP_ASSIGN_OR_RETURN(void* out,
-                            ctx.Allocate(0, {{DType::kS64, {static_cast<int64_t>(found.size()), rank}}, {}}));
-    auto* row = static_cast<int64_t*>(out);
-    for (int64_t linear : found) {
-      for (int d = rank - 1; d >= 0; --d) {
-        row[d] = linear % in.type.dims[d];
-        linear /= in.type.dims[d];
-      }
-      row += rank;
-    }
-    return OkStatus();
-  }
-};
-
 }  // namespace
 
 void RegisterGenerators() {
@@ -207,7 +177,6 @@ void RegisterGenerators() {
       {"Fill", {{"T", kInt32}, {"index_type", Bit(TF_INT64)}}, {"dims"}, &New<Fill>},
       {"Range", {{"Tidx", Types(TF_FLOAT, TF_DOUBLE, TF_INT64)}}, {"start", "limit", "delta"}, &New<Range>},
       {"OneHot", {{"T", kAny}, {"TI", Types(TF_UINT8, TF_INT8, TF_INT32, TF_INT64)}}, {"depth"}, &New<OneHot>},
-      {"Where", {{"T", kBool | kInteger}}, {"input", "index"}, &New<Where>, Place::kHost},
       {"MatrixBandPart", {{"T", kAny}}, {"num_lower", "num_upper"}, &New<MatrixBandPart>},
   });
 }
