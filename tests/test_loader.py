@@ -40,16 +40,25 @@ def test_processor_without_a_feature(feature: str) -> None:
     assert "needs AVX2, FMA and F16C" in said[0]
 
 
-def test_missing_product_library(tmp_path: pathlib.Path) -> None:
-    """The plugin alone in tensorflow-plugins/, without the package beside it: an environment that lacks only that."""
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path)], check=True)
-    packages = tmp_path / "lib" / pathlib.Path(sysconfig.get_path("purelib")).parent.name / "site-packages"
+def environment_without(missing: pathlib.PurePath, root: pathlib.Path) -> str:
+    """The Python of an environment like this one, whose plugin's libraries lie in it without `missing`."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(root)], check=True)
+    packages = root / "lib" / pathlib.Path(sysconfig.get_path("purelib")).parent.name / "site-packages"
     for entry in pathlib.Path(sysconfig.get_path("purelib")).iterdir():
         if entry.name not in ("mychip", "tensorflow-plugins") and not (packages / entry.name).exists():
             (packages / entry.name).symlink_to(entry)
-    (packages / "tensorflow-plugins").mkdir()
-    shutil.copy(plugin(), packages / "tensorflow-plugins")
-    python = str(tmp_path / "bin" / "python")
+    stage = plugin().parent.parent
+    for file in (*(stage / "mychip" / "lib").iterdir(), plugin()):
+        name = file.relative_to(stage)
+        if missing not in (name, *name.parents):
+            (packages / name.parent).mkdir(parents=True, exist_ok=True)
+            shutil.copy(file, packages / name)
+    return str(root / "bin" / "python")
+
+
+def test_missing_product_library(tmp_path: pathlib.Path) -> None:
+    """The plugin alone in tensorflow-plugins/, without the package beside it: an environment that lacks only that."""
+    python = environment_without(pathlib.PurePath("mychip"), tmp_path)
     out, said = lines_about_mychip(LIST, python, TF_PLUGGABLE_DEVICE_LIBRARY_PATH="", PYTHONPATH="")
     assert out.splitlines()[0].endswith(" 0")
     assert out.splitlines()[1] == "6.0"
@@ -60,11 +69,7 @@ def test_missing_product_library(tmp_path: pathlib.Path) -> None:
 
 def test_missing_xla_backend(tmp_path: pathlib.Path) -> None:
     """One line at import; native kernels run; what needs XLA is an error, also after TensorFlow dropped its kernels."""
-    library = tmp_path / "mychip" / "lib"
-    shutil.copytree(plugin().parent.parent / "mychip" / "lib", library)
-    (library / "libmychip_pjrt.so").unlink()
-    (tmp_path / "tensorflow-plugins").mkdir()
-    copy = shutil.copy(plugin(), tmp_path / "tensorflow-plugins")
+    python = environment_without(pathlib.PurePath("mychip/lib/libmychip_pjrt.so"), tmp_path)
     code = """
         import tensorflow as tf
         tf.config.set_soft_device_placement(False)
@@ -78,7 +83,7 @@ def test_missing_xla_backend(tmp_path: pathlib.Path) -> None:
                 tf.random.set_seed(3)
                 print((tf.ones([3]) + 1.0).numpy().tolist())
     """
-    out, said = lines_about_mychip(code, TF_PLUGGABLE_DEVICE_LIBRARY_PATH=str(copy))
+    out, said = lines_about_mychip(code, python, TF_PLUGGABLE_DEVICE_LIBRARY_PATH="", PYTHONPATH="")
     assert out.splitlines() == ["True", "[2.0, 2.0, 2.0]"] * 2
     assert len(said) == 1, said
     assert "libmychip_pjrt.so" in said[0]
