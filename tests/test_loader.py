@@ -89,6 +89,26 @@ def test_missing_xla_backend(tmp_path: pathlib.Path) -> None:
     assert "libmychip_pjrt.so" in said[0]
 
 
+@pytest.mark.parametrize("which", ["another copy", "the same file"])
+def test_loaded_twice(which: str, tmp_path: pathlib.Path) -> None:
+    """An installed plugin and TF_PLUGGABLE_DEVICE_LIBRARY_PATH together: the first one serves, the second says so."""
+    python = environment_without(pathlib.PurePath("nothing"), tmp_path)
+    installed = next(tmp_path.glob("lib/*/site-packages/tensorflow-plugins/libmychip_plugin.so"))
+    second = installed if which == "the same file" else plugin()
+    code = """
+        import tensorflow as tf
+        print(len(tf.config.list_physical_devices("MYCHIP")), len(tf.config.list_physical_devices()))
+        with tf.device("MYCHIP:0"):
+            print(tf.function(lambda x: tf.reduce_sum(x * 2.0), jit_compile=True)(tf.ones([3])).numpy())
+    """
+    out, said = lines_about_mychip(
+        code, python, TF_PLUGGABLE_DEVICE_LIBRARY_PATH=str(second), PYTHONPATH="", MYCHIP_NUM_DEVICES="1"
+    )
+    assert out.splitlines() == ["1 2", "6.0"]
+    assert len(said) == 1, said
+    assert "stays idle" in said[0]
+
+
 def test_symbols() -> None:
     """C symbols of TensorFlow only, and nothing exported but the entry points."""
     nm = shutil.which("nm")

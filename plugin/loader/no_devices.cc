@@ -67,11 +67,11 @@ void DestroyProfilerFns(TP_ProfilerFns*) {}
 
 }  // namespace
 
-void FillPlatformWithoutDevices(SE_PlatformRegistrationParams* params, TF_Status* status) {
+void FillPlatformWithoutDevices(const char* type, SE_PlatformRegistrationParams* params, TF_Status* status) {
   SP_Platform* platform = params->platform;
   platform->struct_size = SP_PLATFORM_STRUCT_SIZE;
-  platform->name = "MYCHIP";
-  platform->type = "MYCHIP";
+  platform->name = type;
+  platform->type = type;
   platform->supports_unified_memory = 0;
   platform->use_bfc_allocator = 1;
   SP_PlatformFns* fns = params->platform_fns;
@@ -90,19 +90,19 @@ void FillPlatformWithoutDevices(SE_PlatformRegistrationParams* params, TF_Status
   TF_SetStatus(status, TF_OK, "");
 }
 
-void FillIdleOptimizer(TP_OptimizerRegistrationParams* params, TF_Status* status) {
+void FillIdleOptimizer(const char* type, TP_OptimizerRegistrationParams* params, TF_Status* status) {
   params->struct_size = TP_OPTIMIZER_REGISTRATION_PARAMS_STRUCT_SIZE;
-  params->device_type = "MYCHIP";
+  params->device_type = type;
   params->optimizer_configs->struct_size = TP_OPTIMIZER_CONFIGS_STRUCT_SIZE;
   params->optimizer->struct_size = TP_OPTIMIZER_STRUCT_SIZE;
   params->optimizer->optimize_func = Optimize;
   TF_SetStatus(status, TF_OK, "");
 }
 
-void FillIdleProfiler(TF_ProfilerRegistrationParams* params, TF_Status* status) {
+void FillIdleProfiler(const char* type, TF_ProfilerRegistrationParams* params, TF_Status* status) {
   params->struct_size = TF_PROFILER_REGISTRATION_PARAMS_STRUCT_SIZE;
   params->profiler->struct_size = TP_PROFILER_STRUCT_SIZE;
-  params->profiler->device_type = "MYCHIP";
+  params->profiler->device_type = type;
   params->profiler_fns->struct_size = TP_PROFILER_FNS_STRUCT_SIZE;
   params->profiler_fns->start = ProfilerOk;
   params->profiler_fns->stop = ProfilerOk;

@@ -8,8 +8,9 @@
 
 namespace mychip::loader {
 
-void FillPlatformWithoutDevices(SE_PlatformRegistrationParams* params, TF_Status* status);
-void FillIdleOptimizer(TP_OptimizerRegistrationParams* params, TF_Status* status);
-void FillIdleProfiler(TF_ProfilerRegistrationParams* params, TF_Status* status);
+// `type` names platform and device type and must live as long as the process.
+void FillPlatformWithoutDevices(const char* type, SE_PlatformRegistrationParams* params, TF_Status* status);
+void FillIdleOptimizer(const char* type, TP_OptimizerRegistrationParams* params, TF_Status* status);
+void FillIdleProfiler(const char* type, TF_ProfilerRegistrationParams* params, TF_Status* status);
 
 }  // namespace mychip::loader
