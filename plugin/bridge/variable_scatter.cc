@@ -7,37 +7,45 @@ namespace {
 
 using namespace tensorflow;  // NOLINT: OP_REQUIRES needs it
 
+// What both kinds share: the checks of the variable, the launch, and when there is nothing to do. `Check` judges
+// shapes.
+using CheckFn = absl::Status (*)(const Tensor& params, const Tensor& indices, const Tensor& updates);
+using BuildFn = decltype(&ops::ScatterRows);
+
+void ComputeScatter(OpKernelContext* c, ops::Update update, KeyKind kind, CheckFn check, BuildFn build) {
+  VarPtr variable;
+  OP_REQUIRES_OK(c, Lookup(c, &variable));
+  const Tensor& indices = c->input(1);
+  const Tensor& updates = c->input(2);
+  mutex_lock lock(*variable->mu());
+  OP_REQUIRES_OK(c, CheckInitialized(c, variable.get()));
+  const Tensor& params = *variable->tensor();
+  OP_REQUIRES(c, params.dtype() == updates.dtype(),
+              Invalid("Variable and updates dtypes don't match; respectively, ", DataTypeString(params.dtype()),
+                      " and ", DataTypeString(updates.dtype())));
+  OP_REQUIRES_OK(c, check(params, indices, updates));
+  if (indices.NumElements() == 0 || updates.NumElements() == 0) return;
+  ops::TensorType type, index_type, update_type;
+  OP_REQUIRES_OK(c, TypeOf(params, &type));
+  OP_REQUIRES_OK(c, TypeOf(indices, &index_type));
+  OP_REQUIRES_OK(c, TypeOf(updates, &update_type));
+  OP_REQUIRES_OK(c, OwnBuffer(c, variable.get()));
+  OP_REQUIRES_OK(
+      c, Run(c, Key(kind, static_cast<int64_t>(update)).Add(type).Add(index_type).Add(update_type),
+             [&] { return build(update, type, index_type, update_type); }, {variable->tensor(), &indices, &updates}));
+}
+
 template <ops::Update update>
 class Scatter : public OpKernel {
  public:
   explicit Scatter(OpKernelConstruction* c) : OpKernel(c) {}
 
   void Compute(OpKernelContext* c) override {
-    VarPtr variable;
-    OP_REQUIRES_OK(c, Lookup(c, &variable));
-    const Tensor& indices = c->input(1);
-    const Tensor& updates = c->input(2);
-    mutex_lock lock(*variable->mu());
-    OP_REQUIRES_OK(c, CheckInitialized(c, variable.get()));
-    OP_REQUIRES_OK(c, Check(*variable->tensor(), indices, updates));
-    if (indices.NumElements() == 0 || updates.NumElements() == 0) return;
-    ops::TensorType type, index_type, update_type;
-    OP_REQUIRES_OK(c, TypeOf(*variable->tensor(), &type));
-    OP_REQUIRES_OK(c, TypeOf(indices, &index_type));
-    OP_REQUIRES_OK(c, TypeOf(updates, &update_type));
-    OP_REQUIRES_OK(c, OwnBuffer(c, variable.get()));
-    OP_REQUIRES_OK(
-        c, Run(c, Key(KeyKind::kScatterRows, static_cast<int64_t>(update)).Add(type).Add(index_type).Add(update_type),
-               [&] { return ops::ScatterRows(update, type, index_type, update_type); },
-               {variable->tensor(), &indices, &updates}));
+    ComputeScatter(c, update, KeyKind::kScatterRows, &Check, &ops::ScatterRows);
   }
 
  private:
   static absl::Status Check(const Tensor& params, const Tensor& indices, const Tensor& updates) {
-    if (params.dtype() != updates.dtype()) {
-      return Invalid("Variable and updates dtypes don't match; respectively, ", DataTypeString(params.dtype()), " and ",
-                     DataTypeString(updates.dtype()));
-    }
     if (params.dims() < 1) return Invalid("A scatter needs a variable of rank 1 at least");
     TensorShape expected = indices.shape();
     for (int d = 1; d < params.dims(); ++d) expected.AddDim(params.dim_size(d));
@@ -59,31 +67,11 @@ class ScatterNd : public OpKernel {
   }
 
   void Compute(OpKernelContext* c) override {
-    VarPtr variable;
-    OP_REQUIRES_OK(c, Lookup(c, &variable));
-    const Tensor& indices = c->input(1);
-    const Tensor& updates = c->input(2);
-    mutex_lock lock(*variable->mu());
-    OP_REQUIRES_OK(c, CheckInitialized(c, variable.get()));
-    OP_REQUIRES_OK(c, Check(*variable->tensor(), indices, updates));
-    if (indices.NumElements() == 0 || updates.NumElements() == 0) return;
-    ops::TensorType type, index_type, update_type;
-    OP_REQUIRES_OK(c, TypeOf(*variable->tensor(), &type));
-    OP_REQUIRES_OK(c, TypeOf(indices, &index_type));
-    OP_REQUIRES_OK(c, TypeOf(updates, &update_type));
-    OP_REQUIRES_OK(c, OwnBuffer(c, variable.get()));
-    OP_REQUIRES_OK(
-        c, Run(c, Key(KeyKind::kScatterSlices, static_cast<int64_t>(update)).Add(type).Add(index_type).Add(update_type),
-               [&] { return ops::ScatterSlices(update, type, index_type, update_type); },
-               {variable->tensor(), &indices, &updates}));
+    ComputeScatter(c, update, KeyKind::kScatterSlices, &Check, &ops::ScatterSlices);
   }
 
  private:
   static absl::Status Check(const Tensor& params, const Tensor& indices, const Tensor& updates) {
-    if (params.dtype() != updates.dtype()) {
-      return Invalid("Variable and updates dtypes don't match; respectively, ", DataTypeString(params.dtype()), " and ",
-                     DataTypeString(updates.dtype()));
-    }
     if (params.dims() < 1) return Invalid("Output must be at least 1-D, got shape: ", params.shape().DebugString());
     if (indices.dims() < 1) return Invalid("Indices must be at least 1-D, got shape: ", indices.shape().DebugString());
     const int64_t depth = indices.dims() > 1 ? indices.dim_size(indices.dims() - 1) : 1;
