@@ -29,7 +29,7 @@ def mismatch(actual: Any, expected: Any, ulp: float, scale: Any = None, zero_sig
         return f"shape {actual.shape}, expected {exact.shape}"
     if actual.dtype.kind == "c":  # an ULP of a part is taken at the magnitude of the number
         with np.errstate(invalid="ignore", over="ignore"):
-            size = np.abs(exact)
+            size = np.maximum(np.abs(exact), 0 if scale is None else scale)
         parts = {"real": (actual.real, exact.real), "imaginary": (actual.imag, exact.imag)}
         found = {name: mismatch(a, e, ulp, size, zero_sign=False) for name, (a, e) in parts.items()}
         return "\n".join(f"{name} part: {text}" for name, text in found.items() if text)

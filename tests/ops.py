@@ -1,13 +1,16 @@
 """The op table: every row drives eager, graph, jit and on-demand execution (test_ops.py)."""
 
 import ops_array
+import ops_blocks
+import ops_image
 import ops_math
 import ops_nn
 import ops_reduce
 import ops_volume
 from rows import Row, check_table
 
-ROWS: tuple[Row, ...] = (*ops_math.ROWS, *ops_reduce.ROWS, *ops_array.ROWS, *ops_nn.ROWS, *ops_volume.ROWS)
+FILES = (ops_math, ops_reduce, ops_array, ops_blocks, ops_nn, ops_volume, ops_image)
+ROWS: tuple[Row, ...] = tuple(row for file in FILES for row in file.ROWS)
 BY_OP = {row.op: row for row in ROWS}
 
 # Registered natively, tested elsewhere because a row cannot say it: op -> test file.

@@ -271,33 +271,12 @@ ROWS = (
     scatter("TensorScatterSub", True, repeat=True, ulp=2, scale="max"),
     scatter("TensorScatterMax", True, repeat=True),
     scatter("TensorScatterMin", True, repeat=True),
-    Row(
-        "DynamicStitch",
-        (
-            {"indices": [[0, 2], [1, 3, 4]], "data": [t(2, 3), t(3, 3)]},
-            {"indices": [[1, 0]], "data": [t(2)]},
-        ),
-        NUMBERS,
-    ),
     Row("InvertPermutation", ({"x": [2, 0, 1, 3]}, {"x": [0]}), ("int32",)),
     shaped(
         "MatrixBandPart",
         "input",
         (((4, 5), {"num_lower": 1, "num_upper": -1}), ((2, 3, 3), {"num_lower": 0, "num_upper": 0})),
     ),
-    Row(
-        "MatrixDiagV3",
-        ({"diagonal": t(3), "k": 0, "num_rows": -1, "num_cols": -1, "padding_value": t()},
-         {"diagonal": t(2, 3), "k": 1, "num_rows": -1, "num_cols": -1, "padding_value": t()}),
-        NUMBERS,
-    ),
-    Row("MatrixDiagPartV3", ({"input": t(3, 4), "k": 0, "padding_value": t()},), NUMBERS),
-    Row(
-        "SpaceToBatchND",
-        ({"input": t(2, 4, 6, 3), "block_shape": [2, 3], "paddings": [[0, 0], [1, 2]]},),
-        NUMBERS,
-    ),
-    Row("BatchToSpaceND", ({"input": t(6, 2, 3, 2), "block_shape": [2, 3], "crops": [[0, 0], [1, 2]]},), NUMBERS),
     shaped("SpaceToDepth", "input", (((2, 4, 6, 3), {"block_size": 2}),)),
     shaped("DepthToSpace", "input", (((2, 3, 2, 8), {"block_size": 2}),)),
     shaped("Roll", "input", (((4, 5), {"shift": [1, -2], "axis": [0, 1]}), ((7,), {"shift": 3, "axis": 0}))),

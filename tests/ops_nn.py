@@ -225,30 +225,6 @@ ROWS = (
     ),
     Row("L2Loss", ({"t": t(3, 5)}, {"t": t(0)}, {"t": t(61, 67)}), FLOATS, 4),
     Row(
-        "FusedBatchNormV3",
-        tuple(
-            {"x": t(2, 5, 4, 3), "scale": t(3, domain="positive", dtype="float32"), "offset": t(3, dtype="float32"),
-             "mean": t(3, dtype="float32"), "variance": t(3, domain="positive", dtype="float32"),
-             "epsilon": 0.001, "is_training": training}
-            for training in (False,)
-        ),
-        ("float32",), 8, scale="max", exact=False,
-    ),
-    *(
-        Row(
-            op,
-            tuple({"images": t(2, 4, 6, 3), "size": [h, w], "align_corners": False, "half_pixel_centers": half}
-                  for h, w in ((8, 12), (3, 5)) for half in (False, True)),
-            ("float32",), ulp, scale=scale, exact=False,
-        )
-        for op, ulp, scale in (("ResizeBilinear", 8, "max"), ("ResizeNearestNeighbor", 0, None))
-    ),
-    Row(
-        "ResizeBilinearGrad",
-        ({"grads": t(2, 8, 12, 3), "original_image": t(2, 4, 6, 3), "half_pixel_centers": True},),
-        ("float32",), 16, scale="max", exact=False,
-    ),
-    Row(
         "StatelessRandomUniformV2",
         tuple({**RANDOM, "shape": shape, "dtype": "@T"} for shape in ([7], SCALAR, [0, 2], [33, 65])),
         FLOATS, exact=False,

@@ -213,6 +213,8 @@ def compare(row: Row, case: int, dtype: str, outcome: Outcome, expected: Outcome
     scales = _scales(row, case, dtype, bool(outcome.gradients))
     found = []
     for i, (actual, wanted) in enumerate(zip(outcome.outputs, expected.outputs, strict=True)):
+        if row.single and actual.dtype == np.float64:
+            actual = actual.astype(np.float32)
         ulp = row.tolerance(actual.dtype, row.ulp) if is_float(actual.dtype) or actual.dtype.kind == "c" else 0
         scale = _scale(row.scale, scales.outputs, i, wanted)
         if row.compiled_scale is not None and compiled(row, path):
@@ -236,16 +238,16 @@ def _scales(row: Row, case: int, dtype: str, gradient: bool) -> Outcome:
     if "last" in (row.scale, row.grad_scale):
         last = arguments(row, case, dtype).arrays[-1]
         return Outcome([last], [upstream(last.shape, 0, last.dtype)])
-    if dtype not in ("float32", "float16", "bfloat16") or "abs" not in (row.scale, row.grad_scale):
+    if not is_float(numpy_dtype(dtype)) or "abs" not in (row.scale, row.grad_scale):
         return Outcome([], [])
     return on_cpu(row, case, dtype, "float64", gradient, magnitudes=True)
 
 
 def _scale(kind: str | None, magnitudes: list[Any], index: int, expected: np.ndarray) -> Any:
-    if kind is None or not is_float(expected.dtype):
+    if kind is None or not (is_float(expected.dtype) or expected.dtype.kind == "c"):
         return None
     if kind in ("abs", "last"):
-        return np.abs(magnitudes[index].astype(np.float64))
-    values = np.abs(expected.astype(np.float64))
+        return np.abs(magnitudes[index].astype(np.float64)) if is_float(expected.dtype) else None
+    values = np.abs(expected.astype(np.float64) if is_float(expected.dtype) else expected)
     finite = values[np.isfinite(values)]
     return finite.max() if finite.size else None

@@ -79,6 +79,7 @@ class Row:
     exact: False when the op's float result depends on the dtype it is computed in (or has no float64 kernel): the
       reference is then the CPU's result in the same dtype.
     golden: the right outputs from the arrays, in NumPy float64, where TensorFlow's own CPU kernel is wrong.
+    single: float64 results are compared in float32, which TensorFlow computes them in.
     zero_sign: False where IEEE leaves the sign of a zero result open.
     jit, jit_dtypes: False, or fewer dtypes, with a reason in `why` when TensorFlow has no XLA lowering.
     """
@@ -94,6 +95,7 @@ class Row:
     grad_scale: str | None = None
     exact: bool = True
     golden: Callable[..., Any] | None = None
+    single: bool = False
     zero_sign: bool = True
     jit: bool = True
     jit_dtypes: tuple[str, ...] | None = None  # None: all of them have a lowering
@@ -126,6 +128,8 @@ class Row:
 WIDER = {"float16": "int32", "bfloat16": "int32", "float32": "int64", "int32": "float64", "int64": "float64"}
 DTYPE_ATTRS: dict[str, Callable[[str], str]] = {
     "@T": lambda dtype: dtype,
+    "@complex": lambda dtype: {"float32": "complex64", "float64": "complex128"}[dtype],
+    "@real": lambda dtype: {"complex64": "float32", "complex128": "float64"}[dtype],
     "@wider": lambda dtype: WIDER.get(dtype, dtype),
 }
 

@@ -1,4 +1,4 @@
-// Gathers, scatters, segment reductions, top-k.
+// Gathers, scatters, slices written at a place that only the device knows, top-k.
 #include "mychip/ops/gather.h"
 
 #include <algorithm>
@@ -211,32 +211,35 @@ class ScatterNd : public Kernel {
   }
 };
 
-template <Combine combine>
-class UnsortedSegment : public Kernel {
+// input, update, indices: input with update written over it from indices on, which are moved so that it fits.
+class DynamicUpdateSlice : public Kernel {
  public:
-  explicit UnsortedSegment(Construction&) {}
+  explicit DynamicUpdateSlice(Construction&) {}
   Status Compute(Context& ctx) const override {
-    MYCHIP_ASSIGN_OR_RETURN(const Input data, ctx.In(0));
-    MYCHIP_ASSIGN_OR_RETURN(const Input ids, ctx.In(1));
-    MYCHIP_ASSIGN_OR_RETURN(const int64_t segments, ctx.HostInt(2));
-    const Dims &d = data.type.dims, &i = ids.type.dims;
-    if (segments < 0)
-      return InvalidArgument("Input num_segments == %lld must not be negative.", static_cast<long long>(segments));
-    if (i.size() > d.size() || !std::equal(i.begin(), i.end(), d.begin())) {
-      return InvalidArgument("data.shape = %s does not start with segment_ids.shape = %s", ops::ToString(d).c_str(),
-                             ops::ToString(i).c_str());
+    MYCHIP_ASSIGN_OR_RETURN(const Input in, ctx.In(0));
+    MYCHIP_ASSIGN_OR_RETURN(const Input update, ctx.In(1));
+    MYCHIP_ASSIGN_OR_RETURN(const Input indices, ctx.In(2));
+    const Dims &x = in.type.dims, &u = update.type.dims;
+    if (indices.rank() != 1 || indices.type.dims[0] != in.rank()) {
+      return InvalidArgument("indices must be a vector with length equal to input rank %d, got shape %s", in.rank(),
+                             ops::ToString(indices.type.dims).c_str());
     }
-    const int64_t m = NumElements(i), inner = Product(d, i.size(), d.size());
-    const DType td = data.type.dtype, ti = ids.type.dtype;
-    Dims dims = {segments};
-    dims.insert(dims.end(), d.begin() + static_cast<int64_t>(i.size()), d.end());
+    if (u.size() != x.size()) {
+      return InvalidArgument("update must have the rank of input, got shapes %s and %s", ops::ToString(u).c_str(),
+                             ops::ToString(x).c_str());
+    }
+    for (size_t d = 0; d < x.size(); ++d) {
+      if (u[d] > x[d]) {
+        return InvalidArgument("update must not be larger than input, got shapes %s and %s", ops::ToString(u).c_str(),
+                               ops::ToString(x).c_str());
+      }
+    }
     CacheKey key;
-    key.Add(reinterpret_cast<int64_t>(&New<UnsortedSegment>)).Add(m).Add(inner).Add(segments);
-    key.Add(static_cast<int64_t>(td)).Add(static_cast<int64_t>(ti));
+    key.Add(reinterpret_cast<int64_t>(&New<DynamicUpdateSlice>)).Add(in.type).Add(update.type).Add(indices.type);
     MYCHIP_ASSIGN_OR_RETURN(const ProgramPtr program, ctx.Program(key, [&] {
-      return ops::UnsortedSegment(combine, m, inner, segments, td, ti);
+      return ops::DynamicUpdateSlice(in.type, update.type, indices.type.dtype);
     }));
-    return ctx.Launch(program, {data.span(), ids.span()}, {{{td, dims}, {}}});
+    return ctx.Launch(program, {in.span(), update.span(), indices.span()}, {{in.type, {0}}});
   }
 };
 
@@ -265,59 +268,6 @@ class TopK : public Kernel {
   }
 };
 
-// DynamicStitch of int32 in host memory: the shape arithmetic of reduction gradients.
-class HostDynamicStitch : public Kernel {
- public:
-  explicit HostDynamicStitch(Construction& c) : n_(c.Int("N")) {}
-  Status Compute(Context& ctx) const override {
-    int64_t rows = 0, width = -1;
-    std::vector<std::vector<int64_t>> indices;
-    std::vector<Input> data;
-    Dims dims = {0};
-    for (int64_t k = 0; k < n_; ++k) {
-      MYCHIP_ASSIGN_OR_RETURN(const Input index, ctx.In(static_cast<int>(k)));
-      MYCHIP_ASSIGN_OR_RETURN(std::vector<int64_t> at, ctx.HostInts(static_cast<int>(k)));
-      MYCHIP_ASSIGN_OR_RETURN(Input values, ctx.In(static_cast<int>(n_ + k)));
-      const Dims &i = index.type.dims, &d = values.type.dims;
-      if (i.size() > d.size() || !std::equal(i.begin(), i.end(), d.begin())) {
-        return InvalidArgument("data[%lld].shape = %s does not start with indices[%lld].shape = %s",
-                               static_cast<long long>(k), ops::ToString(d).c_str(), static_cast<long long>(k),
-                               ops::ToString(i).c_str());
-      }
-      const Dims rest(d.begin() + static_cast<int64_t>(i.size()), d.end());
-      if (width >= 0 && rest != Dims(dims.begin() + 1, dims.end())) {
-        return InvalidArgument("Need data[0].shape[%zu:] = data[%lld].shape[%zu:], got %s", i.size(),
-                               static_cast<long long>(k), i.size(), ops::ToString(d).c_str());
-      }
-      dims.resize(1);
-      dims.insert(dims.end(), rest.begin(), rest.end());
-      width = NumElements(rest);
-      for (int64_t r : at) {
-        if (r < 0)
-          return InvalidArgument("indices[%lld] = %lld is out of range", static_cast<long long>(k),
-                                 static_cast<long long>(r));
-        rows = std::max(rows, r + 1);
-      }
-      indices.push_back(std::move(at));
-      data.push_back(std::move(values));
-    }
-    dims[0] = rows;
-    MYCHIP_ASSIGN_OR_RETURN(void* out, ctx.Allocate(0, {{DType::kS32, dims}, {}}));
-    auto* to = static_cast<int32_t*>(out);
-    std::fill(to, to + rows * width, 0);
-    for (size_t k = 0; k < indices.size(); ++k) {
-      const auto* from = static_cast<const int32_t*>(data[k].data);
-      for (size_t r = 0; r < indices[k].size(); ++r, from += width) {
-        std::copy(from, from + width, to + indices[k][r] * width);
-      }
-    }
-    return OkStatus();
-  }
-
- private:
-  const int64_t n_;
-};
-
 std::vector<Constraint> T(TypeSet types) { return {{"T", types}}; }
 
 }  // namespace
@@ -341,12 +291,8 @@ void RegisterGather() {
       {"TensorScatterSub", {{"T", kNumber}, {"Tindices", kIndex}}, {}, &New<ScatterNd<Combine::kSub, true>>},
       {"TensorScatterMin", {{"T", kReal}, {"Tindices", kIndex}}, {}, &New<ScatterNd<Combine::kMin, true>>},
       {"TensorScatterMax", {{"T", kReal}, {"Tindices", kIndex}}, {}, &New<ScatterNd<Combine::kMax, true>>},
-      {"UnsortedSegmentSum", T(kNumber), {"num_segments"}, &New<UnsortedSegment<Combine::kAdd>>},
-      {"UnsortedSegmentProd", T(kNumber), {"num_segments"}, &New<UnsortedSegment<Combine::kMul>>},
-      {"UnsortedSegmentMax", T(kReal), {"num_segments"}, &New<UnsortedSegment<Combine::kMax>>},
-      {"UnsortedSegmentMin", T(kReal), {"num_segments"}, &New<UnsortedSegment<Combine::kMin>>},
+      {"XlaDynamicUpdateSlice", {{"T", kAny}, {"Tindices", kIndex}}, {}, &New<DynamicUpdateSlice>},
       {"TopKV2", T(kReal), {"k"}, &New<TopK>},
-      {"DynamicStitch", T(kInt32), {"indices", "data", "merged"}, &New<HostDynamicStitch>, Place::kHost},
   });
 }
 

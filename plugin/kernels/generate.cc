@@ -1,4 +1,4 @@
-// Tensors made from a few numbers: Fill, Range, OneHot, MatrixBandPart.
+// Tensors made from a few numbers: Fill, Empty, Range, OneHot, MatrixBandPart.
 #include <cmath>
 
 #include "mychip/ops/elementwise.h"
@@ -30,6 +30,32 @@ class Fill : public Kernel {
       return ops::Assemble("fill", m);
     }));
     return ctx.Launch(program, {value.span()}, {{out, {}}});
+  }
+};
+
+// shape (host). Zeros whether asked for or not.
+class Empty : public Kernel {
+ public:
+  explicit Empty(Construction&) {}
+  Status Compute(Context& ctx) const override {
+    MYCHIP_ASSIGN_OR_RETURN(const Input shape, ctx.In(0));
+    MYCHIP_ASSIGN_OR_RETURN(const DType dtype, ctx.OutputDType(0));
+    if (shape.rank() != 1) {
+      return InvalidArgument("shape must be a vector of int32, got shape %s", ops::ToString(shape.type.dims).c_str());
+    }
+    MYCHIP_ASSIGN_OR_RETURN(const Dims dims, ctx.HostInts(0));
+    for (int64_t n : dims) {
+      if (n < 0) return InvalidArgument("Dimension %lld must be >= 0", static_cast<long long>(n));
+    }
+    const TensorType out{dtype, dims};
+    CacheKey key;
+    key.Add(reinterpret_cast<int64_t>(&New<Empty>)).Add(out);
+    MYCHIP_ASSIGN_OR_RETURN(const ProgramPtr program, ctx.Program(key, [&]() -> Result<ProgramPtr> {
+      ops::Assembler a("empty");
+      a.Fill(a.Argument(out), 0);
+      return a.Build();
+    }));
+    return ctx.Launch(program, {}, {{out, {}}});
   }
 };
 
@@ -175,6 +201,7 @@ void RegisterGenerators() {
   Register({
       {"Fill", {{"T", kNotInt32}}, {"dims"}, &New<Fill>},
       {"Fill", {{"T", kInt32}, {"index_type", Bit(TF_INT64)}}, {"dims"}, &New<Fill>},
+      {"Empty", {{"dtype", kAny}}, {"shape"}, &New<Empty>},
       {"Range", {{"Tidx", Types(TF_FLOAT, TF_DOUBLE, TF_INT64)}}, {"start", "limit", "delta"}, &New<Range>},
       {"OneHot", {{"T", kAny}, {"TI", Types(TF_UINT8, TF_INT8, TF_INT32, TF_INT64)}}, {"depth"}, &New<OneHot>},
       {"MatrixBandPart", {{"T", kAny}}, {"num_lower", "num_upper"}, &New<MatrixBandPart>},

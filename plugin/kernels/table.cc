@@ -74,11 +74,17 @@ void Register(const std::vector<Row>& rows) {
 void RegisterKernels() {
   RegisterElementwise();
   RegisterMovement();
+  RegisterBlocks();
   RegisterReductions();
   RegisterMatMul();
   RegisterConv();
   RegisterPool();
   RegisterGather();
+  RegisterSegments();
+  RegisterStitch();
+  RegisterFft();
+  RegisterNormalization();
+  RegisterResize();
   RegisterNn();
   RegisterGenerators();
   RegisterRandom();

@@ -44,11 +44,17 @@ void Register(const std::vector<Row>& rows);
 // The groups, one file each.
 void RegisterElementwise();
 void RegisterMovement();
+void RegisterBlocks();
 void RegisterReductions();
 void RegisterMatMul();
 void RegisterConv();
 void RegisterPool();
 void RegisterGather();
+void RegisterSegments();
+void RegisterStitch();
+void RegisterFft();
+void RegisterNormalization();
+void RegisterResize();
 void RegisterNn();
 void RegisterGenerators();
 void RegisterRandom();

@@ -37,6 +37,25 @@ Result<ProgramPtr> GatherNd(const TensorType& params, const TensorType& indices,
   return a.Build();
 }
 
+Result<ProgramPtr> DynamicUpdateSlice(const TensorType& input, const TensorType& update, DType start) {
+  Assembler a("dynamic_update_slice");
+  const auto rank = static_cast<int64_t>(input.dims.size());
+  const View in = a.Argument(input), from = a.Argument(update), at = a.Argument({start, {rank}});
+  const View to = a.Argument(input);
+  a.Copy(in, to);
+  if (update.elements() == 0) return a.Build();
+  CopyCmd copy;
+  copy.src = copy.dst = from;
+  copy.dst.buffer = to.buffer, copy.dst.strides = to.strides;
+  for (int64_t d = 0; d < rank; ++d) {
+    copy.dst_offset.starts.push_back(DenseView(at.buffer, d * ByteSize(start), start, {}));
+    copy.dst_offset.strides.push_back(to.strides[d]);
+    copy.dst_offset.limits.push_back(input.dims[d] - update.dims[d]);
+  }
+  a.Add(std::move(copy));
+  return a.Build();
+}
+
 Result<ProgramPtr> TopK(int64_t rows, int64_t n, int64_t k, DType value, DType index) {
   Assembler a("top_k");
   const View in = a.Argument({value, {rows, n}});

@@ -1,9 +1,8 @@
-#include <limits>
+#include "scatter.h"
 
 #include "mychip/ops/gather.h"
 
 namespace mychip::ops {
-namespace {
 
 Body CombineBody(Combine combine, DType t) {
   switch (combine) {
@@ -43,30 +42,6 @@ View Wide(Assembler* a, const View& v, DType t) {
   return copy;
 }
 
-double LargestFinite(DType t) {
-  switch (t) {
-    case DType::kF16:
-      return 65504;
-    case DType::kBF16:
-      return 0x1.FEp127;
-    case DType::kF32:
-      return std::numeric_limits<float>::max();
-    default:
-      return std::numeric_limits<double>::max();
-  }
-}
-
-// What an empty segment holds.
-View Identity(Assembler* a, Combine combine, DType data, DType t) {
-  if (combine == Combine::kMul) return a->Scalar(t, 1);
-  if (combine != Combine::kMin && combine != Combine::kMax) return a->Scalar(t, 0);
-  const bool low = combine == Combine::kMax;
-  if (IsFloat(data)) return a->Scalar(t, low ? -LargestFinite(data) : LargestFinite(data));
-  return low ? Lowest(a, t) : Highest(a, t);
-}
-
-}  // namespace
-
 Result<ProgramPtr> ScatterNd(Combine combine, bool from_tensor, const TensorType& indices, const TensorType& updates,
                              const TensorType& out) {
   Assembler a(from_tensor ? "tensor_scatter" : "scatter_nd");
@@ -92,26 +67,6 @@ Result<ProgramPtr> ScatterNd(Combine combine, bool from_tensor, const TensorType
     a.Add(std::move(cmd));
   }
   if (t != out.dtype) Convert(&a, to, result);
-  return a.Build();
-}
-
-Result<ProgramPtr> UnsortedSegment(Combine combine, int64_t m, int64_t inner, int64_t segments, DType data, DType ids) {
-  Assembler a("unsorted_segment");
-  const View from = a.Argument({data, {m, inner}}), at = a.Argument({ids, {m}});
-  const View result = a.Argument({data, {segments, inner}});
-  const DType t = ComputeType(data);
-  const View to = t == data ? result : a.Temp(t, result.dims);
-  a.Copy(BroadcastTo(Identity(&a, combine, data, t), to.dims), to);
-  if (m > 0) {
-    ScatterCmd cmd;
-    cmd.outs = {to}, cmd.updates = {Wide(&a, from, t)}, cmd.indices = at;
-    cmd.update_window_dims = {1}, cmd.inserted_dims = {0}, cmd.scatter_dims_to_operand = {0};
-    cmd.index_vector_dim = 1;
-    cmd.combine = CombineBody(combine, t);
-    cmd.bounds = Bounds::kDrop;
-    a.Add(std::move(cmd));
-  }
-  if (t != data) Convert(&a, to, result);
   return a.Build();
 }
 

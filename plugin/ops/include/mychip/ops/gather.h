@@ -1,5 +1,4 @@
-// Gathers, scatters and segment reductions. An index out of range fails the command, as TensorFlow's CPU kernels do;
-// segment reductions drop rows with such an id, as its GPU kernels do.
+// Gathers and scatters. An index out of range fails the command, as TensorFlow's CPU kernels do.
 #pragma once
 
 #include "mychip/ops/tensor_type.h"
@@ -22,9 +21,9 @@ enum class Combine { kUpdate, kAdd, kSub, kMin, kMax, kMul };
 Result<ProgramPtr> ScatterNd(Combine combine, bool from_tensor, const TensorType& indices, const TensorType& updates,
                              const TensorType& out);
 
-// ids [m], data [m, inner] -> [segments, inner]; empty segments hold the identity (for min and max the largest and
-// smallest finite value). Arguments: data, ids, result.
-Result<ProgramPtr> UnsortedSegment(Combine combine, int64_t m, int64_t inner, int64_t segments, DType data, DType ids);
+// The input with `update` over it at clamp(start[d], 0, input.dims[d] - update.dims[d]). Arguments: input, update,
+// start [rank], result, which may be the input.
+Result<ProgramPtr> DynamicUpdateSlice(const TensorType& input, const TensorType& update, DType start);
 
 // indices [prefix, suffix] -> [prefix, depth, suffix]: on where the index equals the position, else off.
 // Arguments: indices, on, off, result.

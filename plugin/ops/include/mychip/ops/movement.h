@@ -53,6 +53,26 @@ Result<Movement> MirrorPad(const TensorType& input, const Dims& paddings, bool s
 Result<Movement> SpaceToDepth(const TensorType& input, int64_t block, bool nchw);
 Result<Movement> DepthToSpace(const TensorType& input, int64_t block, bool nchw);
 
+// Blocks of the dims behind the first <-> the first dim (the batch). block: per dim; paddings, crops: [dims, 2]
+// row-major.
+Result<Movement> SpaceToBatch(const TensorType& input, const Dims& block, const Dims& paddings);
+Result<Movement> BatchToSpace(const TensorType& input, const Dims& block, const Dims& crops);
+
+// Diagonals lower..upper of the last two dims (0 the main one, positive ones above it). Packed, they are rows from the
+// uppermost to the lowest, each at the left or the right end of as many columns as the longest has; one diagonal alone
+// has no dim for its number.
+struct DiagonalSpec {
+  int64_t lower = 0, upper = 0;
+  bool super_left = true, sub_left = true;
+};
+// A matrix that is zero (has_value: input 1, a scalar) but for the diagonals. rows, columns: -1 for the fewest that
+// fit.
+Result<Movement> MatrixDiag(const TensorType& diagonal, const DiagonalSpec& spec, int64_t rows, int64_t columns,
+                            bool has_value);
+Result<Movement> MatrixDiagPart(const TensorType& input, const DiagonalSpec& spec, bool has_value);
+// Inputs: the matrices, the diagonals.
+Result<Movement> MatrixSetDiag(const TensorType& input, const TensorType& diagonal, const DiagonalSpec& spec);
+
 struct StridedSpec {
   Dims begin, end, strides;
   int64_t begin_mask = 0, end_mask = 0, ellipsis_mask = 0, new_axis_mask = 0, shrink_axis_mask = 0;
