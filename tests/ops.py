@@ -31,10 +31,20 @@ VALUES = (
     "Where",
 )
 OPTIONALS = ("OptionalFromValue", "OptionalGetValue", "OptionalHasValue", "OptionalNone")
+SPARSE_RULES = (
+    "Adadelta", "Adagrad", "AdagradDA", "AdagradV2", "CenteredRMSProp", "Ftrl", "FtrlV2", "KerasMomentum", "Momentum",
+    "ProximalAdagrad", "ProximalGradientDescent", "RMSProp",
+)  # fmt: skip
+DENSE_RULES = (*SPARSE_RULES, "AdaMax", "Adam", "AdamWithAmsgrad", "AddSign", "GradientDescent", "PowerSign")
+OPTIMIZERS = (
+    *(f"ResourceApply{rule}" for rule in DENSE_RULES),
+    *(f"ResourceSparseApply{rule}" for rule in SPARSE_RULES),
+)
 ELSEWHERE: dict[str, str] = {
     **dict.fromkeys(VARIABLES, "test_variables.py"),
     **dict.fromkeys(VALUES, "test_values.py"),
     **dict.fromkeys(OPTIONALS, "test_bridge.py"),
+    **dict.fromkeys(OPTIMIZERS, "test_optimizers.py"),
 }
 
 problems = list(check_table(ROWS))

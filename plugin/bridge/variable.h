@@ -41,13 +41,22 @@ absl::Status Run(tensorflow::OpKernelContext* context, const ops::CacheKey& key,
                  const std::vector<const tensorflow::Tensor*>& arguments);
 
 // First words of the cache keys.
-enum class KeyKind : int64_t { kUpdate, kGatherRows, kGatherSlices, kScatterRows, kScatterSlices, kAssignSlice };
+enum class KeyKind : int64_t {
+  kUpdate,
+  kGatherRows,
+  kGatherSlices,
+  kScatterRows,
+  kScatterSlices,
+  kAssignSlice,
+  kDenseApply,
+  kSparseApply
+};
 inline ops::CacheKey Key(KeyKind kind, int64_t variant) {
   return ops::CacheKey().Add(static_cast<int64_t>(kind)).Add(variant);
 }
 
 // The dtypes a kernel takes.
-extern const std::vector<tensorflow::DataType> kAllTypes, kNumericTypes, kRealTypes, kIndexTypes;
+extern const std::vector<tensorflow::DataType> kAllTypes, kNumericTypes, kRealTypes, kFloatTypes, kIndexTypes;
 
 struct KernelRow {
   const char* op;
@@ -63,5 +72,6 @@ void Register(const std::vector<KernelRow>& rows);
 std::vector<KernelRow> AssignRows();
 std::vector<KernelRow> GatherRows();
 std::vector<KernelRow> ScatterRows();
+void RegisterOptimizerKernels();
 
 }  // namespace mychip::bridge

@@ -40,6 +40,8 @@ class Assembler {
   void Vector(std::vector<View> inputs, Body body, std::vector<View> outputs);
   void Fill(const View& dst, double value);
   void Add(CommandOp op) { builder_.Add(std::move(op)); }
+  int BeginBlock() { return builder_.BeginBlock(); }
+  void EndBlock() { builder_.EndBlock(); }
   Result<ProgramPtr> Build() { return builder_.Build(); }
 
  private:
