@@ -241,7 +241,11 @@ ROWS = (
     ),
     Row(
         "GatherV2",
-        tuple(gather_case(*case, kind) for case in GATHERS for kind in ("int32", "int64")),
+        (
+            *(gather_case(*case, kind) for case in GATHERS for kind in ("int32", "int64")),
+            # No gradient: tf.range knows no int16.
+            {"params": t(7, 3, domain="edges"), "indices": ids(7, 4, dtype="int16"), "axis": 0},
+        ),
         ALL,
         grad=True,
         grad_scale="max",
@@ -259,6 +263,7 @@ ROWS = (
     Row(
         "GatherNd",
         (
+            {"params": t(4, 5), "indices": ids(4, 3, 2, dtype="int16")},
             {"params": t(4, 5), "indices": [[3, 1], [0, 4]]},
             {"params": t(4, 5), "indices": [[2], [0]]},
             {"params": t(4, 5), "indices": t(0, 2, dtype="int32")},

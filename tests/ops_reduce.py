@@ -81,7 +81,7 @@ ROWS = (
     reduction("Min", edges=True, domain="distinct", zero_sign=False, grad=True),
     reduction("All", ("bool",)),
     reduction("Any", ("bool",)),
-    reduction("EuclideanNorm", NUMBERS, ulp=4, jit=False, why="TensorFlow has no XLA lowering for it"),
+    reduction("EuclideanNorm", (*NUMBERS, "complex64"), ulp=4, jit=False, why="TensorFlow has no XLA lowering for it"),
     arg_reduction("ArgMax"),
     arg_reduction("ArgMin"),
     scan("Cumsum", "normal", dtypes=NUMBERS, ulp=8, scale="abs", grad=True, grad_scale="max"),

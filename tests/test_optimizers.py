@@ -8,6 +8,7 @@ import pytest
 import tensorflow as tf
 from compare import mismatch
 from ops import ELSEWHERE
+from registry import native_kernels
 from rows import numpy_dtype
 from tensorflow.python.framework import op_def_registry
 
@@ -54,15 +55,16 @@ def make(op: str, dtype: str, shape: tuple[int, ...], indices: list[int] | None)
     """Arrays for every input."""
     rng = np.random.default_rng(7)
     kind, found = numpy_dtype(dtype), {}
+    turn = 1 + 0.3j if kind.kind == "c" else 1
     for arg in op_def_registry.get(op).input_arg:
         if arg.name in states(op):
             values = rng.normal(size=shape)
             centered = arg.name == "mg"
             values = np.abs(values) + 0.5 if arg.name in POSITIVE else values * (0.1 if centered else 1)
-            found[arg.name] = values.astype(kind)
+            found[arg.name] = (values * turn).astype(kind)
         elif arg.name in ("grad", "delta"):
             rows = shape if indices is None else (len(indices), *shape[1:])
-            found[arg.name] = rng.normal(size=rows).astype(kind)
+            found[arg.name] = (rng.normal(size=rows) * turn).astype(kind)
         elif arg.name == "indices":
             found[arg.name] = np.array(indices, np.int32)
         else:
@@ -88,7 +90,8 @@ def run(op: str, arrays: dict[str, np.ndarray], device: str, mode: str, attrs: d
 
 def widen(arrays: dict[str, np.ndarray], dtype: str) -> dict[str, np.ndarray]:
     kind = numpy_dtype(dtype)
-    return {n: a.astype(np.float64) if a.dtype == kind else a for n, a in arrays.items()}
+    wide = np.complex128 if kind.kind == "c" else np.float64
+    return {n: a.astype(wide) if a.dtype == kind else a for n, a in arrays.items()}
 
 
 def check(op: str, dtype: str, device: str, mode: str, indices: list[int] | None) -> None:
@@ -103,24 +106,28 @@ def check(op: str, dtype: str, device: str, mode: str, indices: list[int] | None
                 ulp: float = 2 * (1 + twice) if numpy_dtype(dtype).itemsize == 2 else 8
                 if "Ftrl" in op:  # a difference of nearly equal powers, divided by the rate
                     ulp /= SCALARS["lr"]
-                scale = max(np.abs(value[state]).astype(float).max(initial=0) for value in (exact, arrays))
+                scale = max(np.abs(value[state]).astype(np.float64).max(initial=0) for value in (exact, arrays))
                 problem = mismatch(actual, exact[state], ulp, scale, zero_sign=False)
                 assert not problem, f"{op} {dtype} {attrs} {shape} {state}: {problem}"
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16", "complex64"])
 def test_dense(device: str, mode: str, dtype: str) -> None:
     for op in DENSE:
+        if dtype == "complex64" and dtype not in native_kernels()[op]:
+            continue  # the rule compares numbers; test_coverage.py knows that the CPU has none either
         check(op, dtype, device, mode, None)
 
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("indices", [[3, 0, 5], [4], [], [2, 5, 2, 2, 0]], ids=str)
-@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "complex64"])
 def test_sparse(device: str, mode: str, dtype: str, indices: list[int]) -> None:
     """Rows that come twice are stepped twice, one after the other."""
     for op in SPARSE:
+        if dtype == "complex64" and dtype not in native_kernels()[op]:
+            continue
         check(op, dtype, device, mode, indices)
 
 

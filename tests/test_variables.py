@@ -368,3 +368,16 @@ def test_in_a_graph(device: str) -> None:
     with tf.device(device):
         seen = step(on(device, np.arange(1, 5, dtype=np.float32))).numpy()
     np.testing.assert_array_equal(seen, [[0, 0, 0, 0], [1, 2, 3, 4], [1, 2, 3, 1]])
+
+
+@pytest.mark.parametrize("update", ["add", "sub"])
+def test_scatter_nd_of_flags(device: str, update: str) -> None:
+    """TensorFlow's CPU has these kernels: a sum of flags is "or", a difference says whether they differ."""
+
+    def program(place: str) -> tf.Variable:
+        v = variable(place, np.array([True, True, False, False]))
+        with tf.device(place):
+            SCATTERS_ND[update](ref=v.handle, indices=[[0], [1], [2], [3]], updates=[True, False, True, False])
+        return v
+
+    both(device, program)

@@ -19,6 +19,8 @@ const std::vector<DataType> kNumericTypes = {DT_INT8,   DT_INT16,  DT_INT32,    
 const std::vector<DataType> kRealTypes = {DT_INT8,   DT_INT16,  DT_INT32, DT_INT64,    DT_UINT8, DT_UINT16,
                                           DT_UINT32, DT_UINT64, DT_HALF,  DT_BFLOAT16, DT_FLOAT, DT_DOUBLE};
 const std::vector<DataType> kFloatTypes = {DT_HALF, DT_BFLOAT16, DT_FLOAT, DT_DOUBLE};
+const std::vector<DataType> kFloatComplexTypes = {DT_HALF,   DT_BFLOAT16,  DT_FLOAT,
+                                                  DT_DOUBLE, DT_COMPLEX64, DT_COMPLEX128};
 const std::vector<DataType> kIndexTypes = {DT_INT32, DT_INT64};
 
 namespace {

@@ -56,7 +56,8 @@ inline ops::CacheKey Key(KeyKind kind, int64_t variant) {
 }
 
 // The dtypes a kernel takes.
-extern const std::vector<tensorflow::DataType> kAllTypes, kNumericTypes, kRealTypes, kFloatTypes, kIndexTypes;
+extern const std::vector<tensorflow::DataType> kAllTypes, kNumericTypes, kRealTypes, kFloatTypes, kFloatComplexTypes,
+    kIndexTypes;
 
 struct KernelRow {
   const char* op;

@@ -152,7 +152,6 @@ std::vector<const char*> Handles(const std::string& op) {
 
 }  // namespace
 
-// Complex states keep the kernels compiled on demand, which the dense ops have.
 void RegisterOptimizerKernels() {
   static std::vector<std::string> names;  // rows hold pointers into it
   names.reserve(2 * ops::Optimizers().size());
@@ -161,7 +160,8 @@ void RegisterOptimizerKernels() {
     for (const std::string_view prefix : {kDense, kSparse}) {
       if (!(prefix == kDense ? o.dense : o.sparse)) continue;
       names.push_back(std::string(prefix) + o.name);
-      rows.push_back({names.back().c_str(), "T", &kFloatTypes, prefix == kSparse, Handles(names.back()), Create});
+      const auto* types = o.complex ? &kFloatComplexTypes : &kFloatTypes;
+      rows.push_back({names.back().c_str(), "T", types, prefix == kSparse, Handles(names.back()), Create});
     }
   }
   Register(rows);

@@ -99,6 +99,11 @@ OpKernel* Create(OpKernelConstruction* c) {
 
 std::vector<KernelRow> ScatterRows() {
   using ops::Update;
+  static const std::vector<DataType> summed = [] {
+    std::vector<DataType> types = kNumericTypes;
+    types.push_back(DT_BOOL);  // add is "or", sub "different"
+    return types;
+  }();
   return {
       {"ResourceScatterUpdate", "dtype", &kAllTypes, true, {"resource"}, Create<Scatter<Update::kAssign>>},
       {"ResourceScatterAdd", "dtype", &kNumericTypes, true, {"resource"}, Create<Scatter<Update::kAdd>>},
@@ -108,8 +113,8 @@ std::vector<KernelRow> ScatterRows() {
       {"ResourceScatterMin", "dtype", &kRealTypes, true, {"resource"}, Create<Scatter<Update::kMin>>},
       {"ResourceScatterMax", "dtype", &kRealTypes, true, {"resource"}, Create<Scatter<Update::kMax>>},
       {"ResourceScatterNdUpdate", "T", &kAllTypes, true, {"ref"}, Create<ScatterNd<Update::kAssign>>},
-      {"ResourceScatterNdAdd", "T", &kNumericTypes, true, {"ref"}, Create<ScatterNd<Update::kAdd>>},
-      {"ResourceScatterNdSub", "T", &kNumericTypes, true, {"ref"}, Create<ScatterNd<Update::kSub>>},
+      {"ResourceScatterNdAdd", "T", &summed, true, {"ref"}, Create<ScatterNd<Update::kAdd>>},
+      {"ResourceScatterNdSub", "T", &summed, true, {"ref"}, Create<ScatterNd<Update::kSub>>},
       {"ResourceScatterNdMin", "T", &kRealTypes, true, {"ref"}, Create<ScatterNd<Update::kMin>>},
       {"ResourceScatterNdMax", "T", &kRealTypes, true, {"ref"}, Create<ScatterNd<Update::kMax>>},
   };

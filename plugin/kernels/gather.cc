@@ -273,18 +273,18 @@ std::vector<Constraint> T(TypeSet types) { return {{"T", types}}; }
 }  // namespace
 
 void RegisterGather() {
-  constexpr TypeSet kInt64 = Bit(TF_INT64), kNotInt32 = kAny & ~kInt32;
+  constexpr TypeSet kShortIndex = kIndex | Bit(TF_INT16), kNotInt32 = kAny & ~kInt32;
   Register({
       // int32 tables indexed by int32 are shapes; they stay in host memory.
-      {"GatherV2", {{"Tparams", kNotInt32}, {"Tindices", kIndex}}, {"axis"}, &New<DeviceGather>},
-      {"GatherV2", {{"Tparams", kInt32}, {"Tindices", kInt64}}, {"axis"}, &New<DeviceGather>},
+      {"GatherV2", {{"Tparams", kNotInt32}, {"Tindices", kShortIndex}}, {"axis"}, &New<DeviceGather>},
+      {"GatherV2", {{"Tparams", kInt32}, {"Tindices", kShortIndex & ~kInt32}}, {"axis"}, &New<DeviceGather>},
       {"GatherV2",
        {{"Tparams", kInt32}, {"Tindices", kInt32}},
        {"params", "indices", "axis", "output"},
        &New<HostGather>,
        Place::kHost},
       {"Gather", {{"Tparams", kAny}, {"Tindices", kIndex}}, {}, &New<DeviceGather>},
-      {"GatherNd", {{"Tparams", kAny}, {"Tindices", kIndex}}, {}, &New<GatherNd>},
+      {"GatherNd", {{"Tparams", kAny}, {"Tindices", kShortIndex}}, {}, &New<GatherNd>},
       {"ScatterNd", {{"T", kAny}, {"Tindices", kIndex}}, {"shape"}, &New<ScatterNd<Combine::kAdd, false>>},
       {"TensorScatterUpdate", {{"T", kAny}, {"Tindices", kIndex}}, {}, &New<ScatterNd<Combine::kUpdate, true>>},
       {"TensorScatterAdd", {{"T", kAny}, {"Tindices", kIndex}}, {}, &New<ScatterNd<Combine::kAdd, true>>},

@@ -176,7 +176,7 @@ void RegisterReductions() {
       {"Min", T(kReal & ~kInt32), axes, NewReduce<Reduction::kMin>},
       {"All", {}, axes, NewReduce<Reduction::kAll>},
       {"Any", {}, axes, NewReduce<Reduction::kAny>},
-      {"EuclideanNorm", T(kReal), axes, NewReduce<Reduction::kEuclideanNorm>},
+      {"EuclideanNorm", T(kNumber), axes, NewReduce<Reduction::kEuclideanNorm>},
       {"ArgMax", {{"T", kReal | kBool}}, {"dimension"}, &New<ArgReduce<true>>},
       {"ArgMin", {{"T", kReal | kBool}}, {"dimension"}, &New<ArgReduce<false>>},
       {"L2Loss", T(kFloat), {}, &New<L2Loss>},

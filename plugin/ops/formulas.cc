@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "complex_functions.h"
+
 namespace mychip::ops {
 namespace {
 
@@ -46,6 +48,7 @@ Ex Xdivy(const Ex* x, double) {
 Ex FloorDiv(const Ex* x, double) {
   return IsFloat(x[0].dtype()) ? (x[0] / x[1]).Unary(VOp::kFloor) : x[0].Binary(VOp::kFloorDiv, x[1]);
 }
+Ex TruncateDiv(const Ex* x, double) { return (x[0] / x[1]).Unary(VOp::kTrunc); }
 Ex Conj(const Ex* x, double) {
   const Ex z = x[0];
   return z.Unary(VOp::kReal).Binary(VOp::kComplex, -z.Unary(VOp::kImag));
@@ -99,31 +102,37 @@ Ex Cosh(const Ex* x, double) {
   return (RealCosh(re) * im.Unary(VOp::kCos)).Binary(VOp::kComplex, RealSinh(re) * im.Unary(VOp::kSin));
 }
 Ex Asin(const Ex* x, double) {
+  if (IsComplex(x[0].dtype())) return ComplexAsin(x[0]);
   const Ex v = x[0];
   return v.Binary(VOp::kAtan2, Sqrt((1 - v) * (1 + v)));
 }
 Ex Acos(const Ex* x, double) {
+  if (IsComplex(x[0].dtype())) return ComplexAcos(x[0]);
   const Ex v = x[0];
   return Sqrt((1 - v) * (1 + v)).Binary(VOp::kAtan2, v);
 }
 Ex Atan(const Ex* x, double) {
+  if (IsComplex(x[0].dtype())) return ComplexAtan(x[0]);
   const Ex v = x[0];
   return v.Binary(VOp::kAtan2, v.Num(1));
 }
 // sign(x) * log1p(m + m*m / (1 + sqrt(1 + m*m))); log m + log 2 where m*m would overflow.
 Ex Asinh(const Ex* x, double) {
+  if (IsComplex(x[0].dtype())) return ComplexAsinh(x[0]);
   const Ex v = x[0], m = Abs(v);
   const Ex small = Log1p(m + m * m / (1 + Sqrt(1 + m * m)));
   const Ex r = Select(Lt(m, HugeArgument(v.dtype())), small, Log(m) + std::log(2.0));
   return Select(Lt(v, 0), -r, Select(Eq(v, 0), v, r));
 }
 Ex Acosh(const Ex* x, double) {
+  if (IsComplex(x[0].dtype())) return ComplexAcosh(x[0]);
   const Ex v = x[0], t = v - 1;
   const Ex small = Log1p(t + Sqrt(t * t + 2 * t));
   const Ex r = Select(Gt(v, HugeArgument(v.dtype())), Log(v) + std::log(2.0), small);
   return Select(Lt(v, 1), v.Num(std::nan("")), r);
 }
 Ex Atanh(const Ex* x, double) {
+  if (IsComplex(x[0].dtype())) return ComplexAtanh(x[0]);
   const Ex v = x[0], m = Abs(v);
   const Ex r = 0.5 * Log1p(2 * m / (1 - m));
   return Select(Lt(v, 0), -r, Select(Eq(v, 0), v, r));

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "mychip/ops/expression.h"
+#include "mychip/ops/formulas.h"
 
 namespace mychip::ops {
 namespace {
@@ -42,7 +42,8 @@ Body Map(Reduction kind, DType from, DType to) {
   if (from == to && kind != Reduction::kEuclideanNorm) return {};
   BodyBuilder b;
   const Ex x = Ex{&b, b.Param(0, from)}.To(to);
-  return b.Build({kind == Reduction::kEuclideanNorm ? (x * x).id : x.id});
+  const Ex square = IsComplex(to) ? x * Conj(&x, 0) : x * x;
+  return b.Build({kind == Reduction::kEuclideanNorm ? square.id : x.id});
 }
 
 Body Post(Reduction kind, DType accumulator, DType result, int64_t count) {

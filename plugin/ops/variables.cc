@@ -3,14 +3,15 @@
 namespace mychip::ops {
 namespace {
 
-VOp Combiner(Update update) {
+VOp Combiner(Update update, DType dtype) {
+  if (dtype == DType::kPred && update == Update::kSub) return VOp::kXor;
   constexpr VOp kOps[] = {VOp::kConst, VOp::kAdd, VOp::kSub, VOp::kMul, VOp::kDiv, VOp::kMin, VOp::kMax};
   return kOps[static_cast<int>(update)];
 }
 
 // Params: the current value, the update.
 Body CombineBody(Update update, DType dtype) {
-  if (update != Update::kAssign) return BinaryBody(Combiner(update), dtype);
+  if (update != Update::kAssign) return BinaryBody(Combiner(update, dtype), dtype);
   BodyBuilder b;
   b.Param(0, dtype);
   const int replacement = b.Param(1, dtype);
@@ -42,7 +43,7 @@ Dims IndexDims(const TensorType& indices) {
 Result<ProgramPtr> VariableUpdate(Update update, const TensorType& type) {
   Assembler a("AssignUpdate");
   const View variable = a.Argument(type), value = a.Argument(type), result = a.Argument(type);
-  a.Vector({variable, value}, BinaryBody(Combiner(update), type.dtype), {result});
+  a.Vector({variable, value}, BinaryBody(Combiner(update, type.dtype), type.dtype), {result});
   return a.Build();
 }
 

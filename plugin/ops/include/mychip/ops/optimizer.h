@@ -20,6 +20,7 @@ struct Optimizer {
   UpdateRule rule;
   const char* flag;    // name of the attribute or null
   bool dense, sparse;  // which of the two ops exist
+  bool complex;        // whether the rule means something for complex numbers
 };
 // Every one of them.
 const std::vector<Optimizer>& Optimizers();
