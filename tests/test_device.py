@@ -168,6 +168,42 @@ def test_visible_devices() -> None:
     assert out.splitlines() == ["['/device:MYCHIP:0']", "999000.0", "[False, True]"]
 
 
+@pytest.mark.parametrize(
+    "hide",
+    [
+        "tf.config.set_visible_devices([], 'MYCHIP')",
+        "tf.config.set_visible_devices(tf.config.list_physical_devices('CPU'))",
+    ],
+)
+def test_no_visible_device(hide: str) -> None:
+    """Hidden chips are no devices: nothing is placed on them."""
+    out = succeed(f"""
+        import tensorflow as tf
+        {hide}
+        print(tf.config.list_logical_devices("MYCHIP"), len(tf.config.list_physical_devices("MYCHIP")))
+        print((tf.constant([1.0, 2.0]) * 3.0).device, tf.Variable(1.0).device)
+        try:
+            with tf.device("MYCHIP:0"):
+                tf.config.set_soft_device_placement(False)
+                tf.constant([1.0]) * 2.0
+        except tf.errors.InvalidArgumentError as error:
+            print("MYCHIP:0" in str(error))
+    """)
+    cpu = "/job:localhost/replica:0/task:0/device:CPU:0"
+    assert out.splitlines() == ["[] 2", f"{cpu} {cpu}", "True"]
+
+
+def test_device_count_of_a_session() -> None:
+    out = succeed("""
+        import tensorflow as tf
+        for counts in ({}, {"MYCHIP": 1}, {"MYCHIP": 0}, {"CPU": 1}):
+            config = tf.compat.v1.ConfigProto(device_count=counts)
+            with tf.Graph().as_default(), tf.compat.v1.Session(config=config) as s:
+                print(sum(d.device_type == "MYCHIP" for d in s.list_devices()))
+    """)
+    assert out.splitlines() == ["2", "1", "0", "2"]
+
+
 def test_host_read_of_device_memory_faults() -> None:
     """A plugin that touches device memory from the host is wrong on real hardware; here it shows at once."""
     done = run(

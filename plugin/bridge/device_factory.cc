@@ -99,6 +99,16 @@ absl::Status Complete(const tensorflow::SessionOptions& options, std::unique_ptr
   return absl::OkStatus();
 }
 
+// True if the program hides every chip: set_visible_devices([], "MYCHIP"), or device_count of 0. TensorFlow's Python
+// counts CPU and GPU even at 0 and other types only when they are visible, and an empty list of devices means all.
+bool HidesAll(const tensorflow::ConfigProto& config) {
+  const auto& counts = config.device_count();
+  const auto count = counts.find(kDevice);
+  if (count != counts.end()) return count->second == 0;
+  return counts.contains("CPU") && counts.contains("GPU") &&
+         config.pluggable_device_options().visible_device_list().empty();
+}
+
 class Factory : public tensorflow::DeviceFactory {
  public:
   absl::Status ListPhysicalDevices(std::vector<std::string>* devices) override {
@@ -112,6 +122,7 @@ class Factory : public tensorflow::DeviceFactory {
   // Called again for every TensorFlow 1 style session. Allocators and streams are shared by all devices of an ordinal.
   absl::Status CreateDevices(const tensorflow::SessionOptions& options, const std::string& name_prefix,
                              std::vector<std::unique_ptr<tensorflow::Device>>* devices) override {
+    if (HidesAll(options.config)) return absl::OkStatus();
     tensorflow::SessionOptions whole = options;
     auto* gpu = whole.config.mutable_gpu_options();
     // TensorFlow would keep some hundred megabytes for a GPU's driver. A chip has none: MYCHIP_MEMORY_MB is the limit.
