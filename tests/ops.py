@@ -30,7 +30,12 @@ VALUES = (
     "TruncatedNormal",
     "Where",
 )
-OPTIONALS = ("OptionalFromValue", "OptionalGetValue", "OptionalHasValue", "OptionalNone")
+ADOPTED = (
+    "AnonymousIteratorV3", "DeleteIterator", "GeneratorDataset", "IteratorGetNext", "IteratorGetNextAsOptional",
+    "IteratorGetNextSync", "IteratorToStringHandle", "IteratorFromStringHandleV2", "IteratorV2", "MakeIterator",
+    "OptionalFromValue", "OptionalGetValue", "OptionalHasValue", "OptionalNone",
+    "PrefetchDataset", "UnwrapDatasetVariant", "WrapDatasetVariant",
+)  # fmt: skip
 SPARSE_RULES = (
     "Adadelta", "Adagrad", "AdagradDA", "AdagradV2", "CenteredRMSProp", "Ftrl", "FtrlV2", "KerasMomentum", "Momentum",
     "ProximalAdagrad", "ProximalGradientDescent", "RMSProp",
@@ -43,7 +48,7 @@ OPTIMIZERS = (
 ELSEWHERE: dict[str, str] = {
     **dict.fromkeys(VARIABLES, "test_variables.py"),
     **dict.fromkeys(VALUES, "test_values.py"),
-    **dict.fromkeys(OPTIONALS, "test_bridge.py"),
+    **dict.fromkeys(ADOPTED, "test_bridge.py"),
     **dict.fromkeys(OPTIMIZERS, "test_optimizers.py"),
 }
 

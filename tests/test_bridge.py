@@ -190,3 +190,61 @@ def test_optional_stays_on_the_chip(device: str) -> None:
         assert not nothing.has_value()
         with pytest.raises(tf.errors.InvalidArgumentError):
             nothing.get_value()
+
+
+def test_prefetch_to_device(device: str) -> None:
+    """Iterators of a dataset that ends on the chip yield tensors of the chip: eagerly and in a function.
+
+    WrapDatasetVariant, UnwrapDatasetVariant, GeneratorDataset, PrefetchDataset; AnonymousIteratorV3, MakeIterator,
+    DeleteIterator; IteratorGetNext, IteratorGetNextSync, IteratorGetNextAsOptional.
+    """
+    data = tf.data.Dataset.range(6).map(lambda x: (tf.cast(x, tf.float32), x)).batch(4)
+    data = data.apply(tf.data.experimental.prefetch_to_device(device))
+    batches = list(data)
+    assert [value.device.split("/")[-1] for batch in batches for value in batch] == [f"device:{device}"] * 4
+    np.testing.assert_array_equal(np.concatenate([floats.numpy() for floats, _ in batches]), np.arange(6.0))
+    np.testing.assert_array_equal(np.concatenate([integers.numpy() for _, integers in batches]), np.arange(6))
+
+    @tf.function
+    def total(iterator: tf.data.Iterator) -> tf.Tensor:
+        result = tf.constant(0.0)
+        for floats, _ in iterator:  # until the data ends: IteratorGetNextAsOptional
+            result += tf.reduce_sum(floats)
+        return result
+
+    with tf.device(device):
+        assert float(total(iter(data))) == 15.0
+        first, _ = tf.function(lambda iterator: next(iterator))(iter(data))
+        handle = iter(data)
+        kinds = {"output_types": [tf.float32, tf.int64], "output_shapes": [[None], [None]]}
+        again, _ = tf.raw_ops.IteratorGetNextSync(iterator=handle._iterator_resource, **kinds)
+    for value in (first, again):
+        assert value.device.endswith(device)
+        np.testing.assert_array_equal(value.numpy(), [0.0, 1.0, 2.0, 3.0])
+
+
+def test_iterators_of_a_session() -> None:
+    """TensorFlow 1's initializable iterators over a dataset that ends on the chip, also through a string.
+
+    IteratorV2, IteratorToStringHandle, IteratorFromStringHandleV2.
+    """
+    out = succeed("""
+        import tensorflow as tf
+        with tf.Graph().as_default():
+            data = tf.data.Dataset.range(6).batch(4).apply(tf.data.experimental.copy_to_device("/MYCHIP:0"))
+            iterator = tf.compat.v1.data.make_initializable_iterator(data)
+            with tf.device("/MYCHIP:0"):
+                value = iterator.get_next() * 2
+                text = iterator.string_handle()
+                types, shapes = tf.compat.v1.data.get_output_types(data), tf.compat.v1.data.get_output_shapes(data)
+                other = tf.compat.v1.data.Iterator.from_string_handle(text, types, shapes).get_next() * 3
+            for _ in range(2):
+                with tf.compat.v1.Session() as session:
+                    session.run(iterator.initializer)
+                    print(session.run(value), session.run(other))
+                    try:
+                        session.run(value)
+                    except tf.errors.OutOfRangeError:
+                        print("end")
+    """)
+    assert out.splitlines() == ["[0 2 4 6] [12 15]", "end"] * 2

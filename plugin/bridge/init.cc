@@ -3,10 +3,10 @@
 
 #include <string>
 
+#include "adopted.h"
 #include "bridge.h"
 #include "mychip/runtime/config.h"
 #include "mychip/runtime/export.h"
-#include "optional.h"
 
 extern "C" void mychip_InitBridge();
 
@@ -41,6 +41,6 @@ extern "C" MYCHIP_API void mychip_InitBridge() {
   RegisterDeviceFactory();
   RegisterCopies();
   RegisterVariableKernels();
-  RegisterOptionalKernels();
+  RegisterAdoptedKernels();
   if (xla) RegisterOnDemandKernels();
 }
