@@ -36,12 +36,14 @@ constexpr float kErfTailTerms[] = {-0.000204357988f, 1.1296612f,       0.6330396
 inline float ExpInRange(float x) {
   constexpr float kMagic = 12582912.0f;  // 1.5 * 2^23: the low mantissa bits hold the integer
   const float z = Fma(x, 1.44269504f, kMagic);
-  const int32_t n = BitCast<int32_t>(z) - BitCast<int32_t>(kMagic);
+  // Unsigned: a NaN or a large x, whose result the caller replaces, may wrap.
+  const int32_t n = static_cast<int32_t>(BitCast<uint32_t>(z) - BitCast<uint32_t>(kMagic));
   const float k = z - kMagic;
   const float r = Fma(k, -1.42860677e-6f, Fma(k, -0.693145752f, x));
   const float e = 1.0f + Fma(r * r, Polynomial(kExpTerms, r), r);
   const int32_t half = n >> 1;
-  return e * BitCast<float>((half + 127) << 23) * BitCast<float>((n - half + 127) << 23);
+  const auto power = [](int32_t i) { return BitCast<float>((static_cast<uint32_t>(i) + 127u) << 23); };
+  return e * power(half) * power(n - half);
 }
 
 inline float ExpF(float x) {
@@ -141,7 +143,7 @@ inline double LogReduced(double x, double* k) {
   const int64_t bits = BitCast<int64_t>(x);
   const int64_t shifted = bits - 0x3fe6a09e667f3bcd;
   // The exponent as a double: its bits added to the magic number's.
-  const uint64_t biased = static_cast<uint64_t>(shifted + (int64_t{1024} << 52)) >> 52;
+  const uint64_t biased = (static_cast<uint64_t>(shifted) + (uint64_t{1024} << 52)) >> 52;
   *k = BitCast<double>(static_cast<int64_t>(biased) + BitCast<int64_t>(kMagic64)) - kMagic64 - 1024.0;
   const double m = BitCast<double>((shifted & 0x000fffffffffffff) + 0x3fe6a09e667f3bcd);
   return TwoAtanh((m - 1.0) / (m + 1.0));

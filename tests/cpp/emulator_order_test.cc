@@ -183,7 +183,9 @@ TEST(Sort, TotalOrderBothWays) {
 TEST(Sort, IntegersOfAllWidthsDescending) {
   Memory m;
   std::vector<int64_t> x(2000);
-  for (int64_t& v : x) v = static_cast<int64_t>(g_random()) * static_cast<int64_t>(g_random()) - (int64_t{1} << 62);
+  for (int64_t& v : x) {
+    v = static_cast<int64_t>(uint64_t{g_random()} * uint64_t{g_random()} - (uint64_t{1} << 62));
+  }
   x[0] = INT64_MIN, x[1] = INT64_MAX, x[2] = -1;
   SortCmd cmd;
   cmd.inputs = cmd.outputs = {m.Add(DType::kS64, {2000}, x)};
