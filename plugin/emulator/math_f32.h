@@ -106,9 +106,11 @@ struct Reduced {
 inline Reduced ReduceExp(double x) {
   const double z = x * 1.4426950408889634 + kMagic64, k = z - kMagic64;
   const double r = Fma(k, -1.9082149292705877e-10, Fma(k, -0.69314718036912382, x));
-  return {r, k, BitCast<int64_t>(z) << 52};
+  return {r, k, static_cast<int64_t>(BitCast<uint64_t>(z) << 52)};
 }
-inline double PowerOfTwo(int64_t shift) { return BitCast<double>(shift + (int64_t{1023} << 52)); }
+inline double PowerOfTwo(int64_t shift) {
+  return BitCast<double>(static_cast<uint64_t>(shift) + (uint64_t{1023} << 52));
+}
 // exp(r) - 1 for |r| <= 0.35.
 inline double Expm1Reduced(double r) {
   constexpr double kTerms[] = {0.5, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320, 1.0 / 362880};
@@ -209,7 +211,8 @@ inline float PowInRange(float fx, float fy) {
   const double log2 = Fma(l, 1.4426950408889634, k);
   const double e = Bound(y * log2, -400.0, 400.0);
   const double z = e + kMagic64, n = z - kMagic64;
-  const double r = (1.0 + Expm1Reduced((e - n) * 0.69314718055994531)) * PowerOfTwo(BitCast<int64_t>(z) << 52);
+  const double r = (1.0 + Expm1Reduced((e - n) * 0.69314718055994531)) *
+                   PowerOfTwo(static_cast<int64_t>(BitCast<uint64_t>(z) << 52));
   const float magnitude = static_cast<float>(r);
   const bool whole = std::floor(fy) == fy, odd = whole && std::floor(fy * 0.5f) * 2.0f != fy;
   const float negative = whole ? (odd ? -magnitude : magnitude) : NAN;
