@@ -147,15 +147,30 @@ def test_stateless_random_equals_xla_cpu(draw: Callable[[Any], Any], device: str
         np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-6)
 
 
-def test_stateful_random_is_refused_by_name(device: str) -> None:
-    """A generator whose state the device keeps between programs is not there; tf.random.Generator and seeds are."""
+def test_stateful_random(device: str) -> None:
+    """Ops without a seed draw anew in each op, turn of a loop, run and program; their distributions are right."""
 
-    @tf.function(jit_compile=True)
     def draw() -> Any:
-        return tf.random.uniform([3])
+        uniform = [tf.random.uniform([50, 40]) for _ in range(2)]
+        turns = tf.TensorArray(tf.float32, 2)
+        for turn in tf.range(2):
+            turns = turns.write(turn, tf.random.uniform([50, 40]))
+        return *uniform, turns.stack()[0], turns.stack()[1]
 
-    with tf.device(device), pytest.raises(tf.errors.UnimplementedError, match="rng-get-and-update-state"):
-        draw().numpy()
+    with tf.device(device):
+        programs = [tf.function(draw, jit_compile=True), tf.function(lambda: draw(), jit_compile=True)]
+        draws = [value.numpy() for program in programs for _ in range(2) for value in program()]
+        normal = tf.function(lambda: tf.random.normal([100, 100], 3.0, 2.0), jit_compile=True)().numpy()
+        cut = tf.function(lambda: tf.random.truncated_normal([100, 100]), jit_compile=True)().numpy()
+        integers = tf.function(lambda: tf.random.uniform([1000], -2, 5, tf.int32), jit_compile=True)().numpy()
+    assert len(draws) == 16
+    assert len(np.unique(np.round(np.stack(draws).reshape(16, -1)[:, :3], 6))) > 40, "draws repeat"
+    for values in draws:
+        assert 0 <= values.min() and values.max() < 1
+        assert abs(values.mean() - 1 / 2) < 0.04 and abs(values.std() - 12**-0.5) < 0.02
+    assert abs(normal.mean() - 3) < 0.1 and abs(normal.std() - 2) < 0.1
+    assert np.abs(cut).max() <= 2 and abs(cut.std() - 0.88) < 0.03
+    assert sorted(np.unique(integers)) == list(range(-2, 5))
 
 
 def test_generator(device: str) -> None:

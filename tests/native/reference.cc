@@ -136,6 +136,9 @@ Result<Ran> CompileAndRun(const std::string& format, const std::string& code, co
     if (binding.parameter >= 0) {
       MYCHIP_RETURN_IF_ERROR(Device::CopySync(span.address, inputs[binding.parameter].data(), span.bytes));
     }
+    if (binding.parameter < 0 && binding.result < 0) {
+      MYCHIP_RETURN_IF_ERROR(device->compute_stream()->Fill8(span.address, 0, span.bytes));
+    }
     arguments.push_back(span);
   }
   MYCHIP_ASSIGN_OR_RETURN(const DeviceSpan temp, spans.Make(compiled.temp_bytes));

@@ -143,6 +143,16 @@ Status CheckResultShapes(const xla::HloModule& module) {
       culprit->ToString().c_str(), culprit->metadata().op_name().c_str());
 }
 
+// Programs that draw random numbers of their own accord draw different ones, as XLA:CPU's do: no seed reaches them.
+void SeedGenerator(xla::HloModule* module) {
+  static std::atomic<uint64_t> next{1};
+  for (const xla::HloComputation* computation : module->computations()) {
+    for (const xla::HloInstruction* instruction : computation->instructions()) {
+      if (instruction->opcode() == xla::HloOpcode::kRng) return module->mutable_config().set_seed(next.fetch_add(2));
+    }
+  }
+}
+
 Status Lower(const xla::HloModule& module, const CompileOptions& options, Compiled* compiled) {
   MYCHIP_RETURN_IF_ERROR(CheckSupported(module));
   static const ChipAliasInfo* const aliases = new ChipAliasInfo;
@@ -167,6 +177,7 @@ Result<Compiled> CompileModule(std::unique_ptr<xla::HloModule> module, const Com
   record.client = options.client;
   record.instructions_before = static_cast<int>(module->instruction_count());
   MYCHIP_RETURN_IF_ERROR(CheckResultShapes(*module));
+  SeedGenerator(module.get());
   std::vector<PassRecord> passes;
   MYCHIP_RETURN_IF_ERROR(RunPipeline(module.get(), pipeline, &passes));
   record.instructions_after = static_cast<int>(module->instruction_count());

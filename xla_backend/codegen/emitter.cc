@@ -74,6 +74,11 @@ View Emitter::ViewOf(const HloInstruction* instruction, const xla::ShapeIndex& i
   return DenseView(place.buffer, place.offset + slice->offset(), dtype, DimsOf(shape));
 }
 
+View Emitter::GeneratorState() {
+  if (generator_ < 0) generator_ = builder_.Argument(kGeneratorBytes);
+  return DenseView(generator_, 0, DType::kU64, {2});
+}
+
 void Emitter::Copy(const View& src, const View& dst) {
   if (NumElements(dst.dims) == 0) return;
   if (SamePlace(src, dst) && src.strides == dst.strides) return;
@@ -176,6 +181,7 @@ Status Emitter::Run(Compiled* compiled) {
   MYCHIP_RETURN_IF_ERROR(MakeBuffers(compiled));
   MYCHIP_RETURN_IF_ERROR(Bind(compiled));
   MYCHIP_RETURN_IF_ERROR(EmitComputation(module_.entry_computation()));
+  if (generator_ >= 0) compiled->bindings.emplace_back();
   MYCHIP_ASSIGN_OR_RETURN(compiled->program, builder_.Build());
   const Program& program = *compiled->program;
   if (program.temp_buffer >= 0) compiled->temp_bytes = program.buffers[program.temp_buffer].size;

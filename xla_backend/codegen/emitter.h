@@ -32,6 +32,8 @@ class Emitter {
 
   ProgramBuilder& builder() { return builder_; }
   const CompileOptions& options() const { return options_; }
+  // The executable's count of random numbers drawn: u64[2], low half first. One for the whole module.
+  View GeneratorState();
   // dst = src unless they coincide; no command for empty arrays.
   void Copy(const View& src, const View& dst);
 
@@ -51,6 +53,7 @@ class Emitter {
   ProgramBuilder builder_;
   std::unordered_map<int64_t, Place> places_;   // by allocation index
   std::unordered_map<int64_t, int> arguments_;  // allocation index -> argument number
+  int generator_ = -1;                          // buffer of the generator's state, once asked for
 };
 
 using Handler = Status (*)(Emitter&, const xla::HloInstruction*);

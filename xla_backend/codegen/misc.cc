@@ -45,6 +45,39 @@ Status EmitRngBitGenerator(Emitter& emitter, const HloInstruction* rng) {
   return OkStatus();
 }
 
+// {low, high} + {low_addend, 0} of 128 bits.
+std::pair<int, int> Add128(BodyBuilder& body, std::pair<int, int> value, int low_addend) {
+  const int low = body.Binary(VOp::kAdd, value.first, low_addend);
+  const int carry = body.Convert(DType::kU64, body.Binary(VOp::kLt, low, low_addend));
+  return {low, body.Binary(VOp::kAdd, value.second, carry)};
+}
+
+// result = start + drawn; drawn += delta. XLA:CPU starts every executable's generator at the same number.
+Status EmitRngGetAndUpdateState(Emitter& emitter, const HloInstruction* rng) {
+  constexpr int64_t kStart = 0x7012395;
+  const auto halves = [](const View& state) {
+    View low = state, high = state;
+    for (View* half : {&low, &high}) {
+      half->dims.clear();
+      half->strides.clear();
+    }
+    high.offset += ByteSize(DType::kU64);
+    return std::make_pair(low, high);
+  };
+  const auto [drawn_low, drawn_high] = halves(emitter.GeneratorState());
+  const auto [low, high] = halves(emitter.ViewOf(rng));
+  BodyBuilder body;
+  const std::pair<int, int> drawn = {body.Param(0, DType::kU64), body.Param(1, DType::kU64)};
+  const int64_t delta = xla::Cast<xla::HloRngGetAndUpdateStateInstruction>(rng)->delta();
+  const auto next = Add128(body, drawn, body.ConstInt(DType::kU64, delta));
+  const auto state = Add128(body, drawn, body.ConstInt(DType::kU64, kStart));
+  emitter.builder().Add(VectorCmd{{},
+                                  {drawn_low, drawn_high},
+                                  body.Build({state.first, state.second, next.first, next.second}),
+                                  {low, high, drawn_low, drawn_high}});
+  return OkStatus();
+}
+
 Status EmitFft(Emitter& emitter, const HloInstruction* fft) {
   static const FftKind kKinds[] = {FftKind::kFft, FftKind::kIfft, FftKind::kRfft, FftKind::kIrfft};
   FftCmd command;
@@ -78,6 +111,7 @@ Status RefuseReplicas(Emitter&, const HloInstruction* instruction) {
 
 void AddMiscHandlers(HandlerTable* table) {
   (*table)[HloOpcode::kRngBitGenerator] = EmitRngBitGenerator;
+  (*table)[HloOpcode::kRngGetAndUpdateState] = EmitRngGetAndUpdateState;
   (*table)[HloOpcode::kFft] = EmitFft;
   (*table)[HloOpcode::kGetDimensionSize] = EmitGetDimensionSize;
   (*table)[HloOpcode::kCustomCall] = RefuseCustomCall;

@@ -33,6 +33,7 @@ void AddCosts(const xla_backend::Compiled& compiled, NamedValues* costs) {
 
 Status CheckBindings(const xla_backend::Compiled& compiled) {
   std::vector<int> parameters(compiled.parameters.size(), 0), results(compiled.results.size(), 0);
+  int generators = 0;
   for (const xla_backend::Binding& binding : compiled.bindings) {
     if (binding.parameter >= static_cast<int>(parameters.size()) ||
         binding.result >= static_cast<int>(results.size())) {
@@ -40,10 +41,9 @@ Status CheckBindings(const xla_backend::Compiled& compiled) {
     }
     if (binding.parameter >= 0) ++parameters[binding.parameter];
     if (binding.result >= 0) ++results[binding.result];
-    if (binding.parameter < 0 && binding.result < 0) {
-      return Internal("program %s has an argument without meaning", compiled.name.c_str());
-    }
+    if (binding.parameter < 0 && binding.result < 0) ++generators;
   }
+  if (generators > 1) return Internal("program %s has %d generators", compiled.name.c_str(), generators);
   for (int count : results) {
     if (count != 1) return Internal("program %s binds a result %d times", compiled.name.c_str(), count);
   }

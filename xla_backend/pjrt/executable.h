@@ -2,13 +2,16 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "client.h"
 #include "layouts_extension.h"
 #include "mychip/xla/compiler.h"
+#include "storage.h"
 
 namespace mychip::pjrt {
 
@@ -41,6 +44,16 @@ struct PJRT_Executable {
   std::shared_ptr<const mychip::pjrt::Code> code;
 };
 
+namespace mychip::pjrt {
+
+// What the runs of one executable on one device have drawn from its random generator (Binding in compiler.h).
+struct Generator {
+  std::shared_ptr<Storage> state;
+  Event last_use;
+};
+
+}  // namespace mychip::pjrt
+
 struct PJRT_LoadedExecutable {
   PJRT_LoadedExecutable(PJRT_Client* owner, std::shared_ptr<const mychip::pjrt::Code> c, PJRT_Device* d)
       : client(owner), code(std::move(c)), device(d) {}
@@ -49,6 +62,8 @@ struct PJRT_LoadedExecutable {
   const std::shared_ptr<const mychip::pjrt::Code> code;
   PJRT_Device* const device;  // unless Execute names another
   std::atomic<bool> deleted{false};
+  std::mutex generators_mu;                                    // taken inside a device's enqueue_mu
+  std::map<PJRT_Device*, mychip::pjrt::Generator> generators;  // entries stay where they are
 };
 
 namespace mychip::pjrt {

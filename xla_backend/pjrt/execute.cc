@@ -34,6 +34,7 @@ class Execution {
   bool MayDonate(size_t parameter) const;
   Status CheckDonatedMemory() const;
   Status AllocateOutputs(const ClientDevice& chip);
+  Status PrepareGenerator(const ClientDevice& chip);
   Status OrderArguments(Stream* stream);
   Status Enqueue(Stream* stream, DeviceSpan temp);
   void Deliver();
@@ -44,6 +45,7 @@ class Execution {
   PJRT_Device* const device_;
   std::vector<Argument> arguments_;
   std::vector<std::shared_ptr<Storage>> outputs_;  // per result
+  Generator* generator_ = nullptr;                 // if the program has one
   // What may still fail before the program, each once.
   std::vector<Event> in_order_, waited_for_;
   Event done_;  // the program and what it depends on
@@ -150,6 +152,18 @@ Status Execution::AllocateOutputs(const ClientDevice& chip) {
   return OkStatus();
 }
 
+Status Execution::PrepareGenerator(const ClientDevice& chip) {
+  const auto is_generator = [](const xla_backend::Binding& b) { return b.parameter < 0 && b.result < 0; };
+  if (std::none_of(compiled_.bindings.begin(), compiled_.bindings.end(), is_generator)) return OkStatus();
+  {
+    const std::lock_guard<std::mutex> lock(args_.executable->generators_mu);
+    generator_ = &args_.executable->generators[device_];
+  }
+  if (generator_->state != nullptr && generator_->last_use.status().ok()) return OkStatus();
+  MYCHIP_ASSIGN_OR_RETURN(generator_->state, Storage::Allocate(chip, xla_backend::kGeneratorBytes));
+  return chip.device->compute_stream()->Fill8(generator_->state->address(), 0, xla_backend::kGeneratorBytes);
+}
+
 Status Execution::OrderArguments(Stream* stream) {
   std::vector<uint64_t> seen;
   for (const Argument& argument : arguments_) {
@@ -169,6 +183,10 @@ Status Execution::Enqueue(Stream* stream, DeviceSpan temp) {
   MYCHIP_RETURN_IF_ERROR(OrderArguments(stream));
   std::vector<DeviceSpan> spans;
   for (const xla_backend::Binding& binding : compiled_.bindings) {
+    if (binding.result < 0 && binding.parameter < 0) {
+      spans.push_back({generator_->state->address(), xla_backend::kGeneratorBytes});
+      continue;
+    }
     const Storage& storage =
         *(binding.result >= 0 ? outputs_[binding.result] : arguments_[binding.parameter].access.storage);
     const int64_t bytes =
@@ -199,6 +217,7 @@ Status Execution::Enqueue(Stream* stream, DeviceSpan temp) {
   if (!waited_for_.empty()) failure_seen_ = FailureSeen::kByWaiting;
   waited_for_.push_back(program);
   done_ = AllOf(std::move(waited_for_));
+  if (generator_ != nullptr) generator_->last_use = done_;
   return OkStatus();
 }
 
@@ -226,6 +245,7 @@ Status Execution::Run() {
   MYCHIP_RETURN_IF_ERROR(AcquireArguments());
   MYCHIP_RETURN_IF_ERROR(CheckDonatedMemory());
   MYCHIP_RETURN_IF_ERROR(AllocateOutputs(chip));
+  MYCHIP_RETURN_IF_ERROR(PrepareGenerator(chip));
   std::shared_ptr<Storage> temp;  // goes back right after the launch: later work on this stream may have it
   if (compiled_.temp_bytes > 0) {
     MYCHIP_ASSIGN_OR_RETURN(temp, Storage::Allocate(chip, compiled_.temp_bytes));

@@ -25,12 +25,16 @@ struct ArrayType {
   int64_t bytes = 0;
 };
 
+constexpr int64_t kGeneratorBytes = 16;
+
 // How the executable binds one program argument.
 struct Binding {
   int parameter = -1;  // flattened parameter read through this argument, or -1
   int result = -1;     // flattened result found in this argument after the run, or -1
   // Both set: the result is written over the parameter (input_output_alias). When the parameter is not donated in this
   // call, the executable binds a fresh buffer that it fills with a copy of the parameter first.
+  // Neither set: kGeneratorBytes of the executable's own on each device, zero before the first run and after a failed
+  // one; the runs of an executable count in it how many random numbers they have drawn.
 };
 
 struct Compiled {
