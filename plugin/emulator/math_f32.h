@@ -36,13 +36,12 @@ constexpr float kErfTailTerms[] = {-0.000204357988f, 1.1296612f,       0.6330396
 inline float ExpInRange(float x) {
   constexpr float kMagic = 12582912.0f;  // 1.5 * 2^23: the low mantissa bits hold the integer
   const float z = Fma(x, 1.44269504f, kMagic);
-  // Unsigned: a NaN or a large x, whose result the caller replaces, may wrap.
-  const int32_t n = static_cast<int32_t>(BitCast<uint32_t>(z) - BitCast<uint32_t>(kMagic));
+  const auto n = static_cast<int32_t>(BitCast<uint32_t>(z) - BitCast<uint32_t>(kMagic));
   const float k = z - kMagic;
   const float r = Fma(k, -1.42860677e-6f, Fma(k, -0.693145752f, x));
   const float e = 1.0f + Fma(r * r, Polynomial(kExpTerms, r), r);
   const int32_t half = n >> 1;
-  const auto power = [](int32_t i) { return BitCast<float>((static_cast<uint32_t>(i) + 127u) << 23); };
+  const auto power = [](int32_t k) { return BitCast<float>(static_cast<uint32_t>(k + 127) << 23); };
   return e * power(half) * power(n - half);
 }
 
@@ -56,9 +55,8 @@ inline float ExpF(float x) {
 inline float LogF(float x) {
   const bool tiny = x < 1.17549435e-38f;
   const float scaled = tiny ? x * 8388608.0f : x;
-  const int32_t bits = BitCast<int32_t>(scaled);
   // Mantissa in [sqrt(1/2), sqrt(2)).
-  const int32_t shifted = bits - 0x3f3504f3;
+  const auto shifted = static_cast<int32_t>(BitCast<uint32_t>(scaled) - 0x3f3504f3u);
   const int32_t n = shifted >> 23;
   const float m = BitCast<float>((shifted & 0x007fffff) + 0x3f3504f3);
   const float k = static_cast<float>(n) - (tiny ? 23.0f : 0.0f);
@@ -100,17 +98,15 @@ inline float ErfF(float x) {
 constexpr double kMagic64 = 6755399441055744.0;  // 1.5 * 2^52
 
 struct Reduced {
-  double r, k;    // x = k ln 2 + r
-  int64_t shift;  // k in the exponent's place
+  double r, k;     // x = k ln 2 + r
+  uint64_t shift;  // k in the exponent's place
 };
 inline Reduced ReduceExp(double x) {
   const double z = x * 1.4426950408889634 + kMagic64, k = z - kMagic64;
   const double r = Fma(k, -1.9082149292705877e-10, Fma(k, -0.69314718036912382, x));
-  return {r, k, static_cast<int64_t>(BitCast<uint64_t>(z) << 52)};
+  return {r, k, BitCast<uint64_t>(z) << 52};
 }
-inline double PowerOfTwo(int64_t shift) {
-  return BitCast<double>(static_cast<uint64_t>(shift) + (uint64_t{1023} << 52));
-}
+inline double PowerOfTwo(uint64_t shift) { return BitCast<double>(shift + (uint64_t{1023} << 52)); }
 // exp(r) - 1 for |r| <= 0.35.
 inline double Expm1Reduced(double r) {
   constexpr double kTerms[] = {0.5, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320, 1.0 / 362880};
@@ -142,11 +138,10 @@ inline double TwoAtanh(double s) {
 }
 // Positive normal doubles. *k receives the exponent: log(x) = k ln 2 + result.
 inline double LogReduced(double x, double* k) {
-  const int64_t bits = BitCast<int64_t>(x);
-  const int64_t shifted = bits - 0x3fe6a09e667f3bcd;
+  const uint64_t shifted = BitCast<uint64_t>(x) - 0x3fe6a09e667f3bcd;
   // The exponent as a double: its bits added to the magic number's.
-  const uint64_t biased = (static_cast<uint64_t>(shifted) + (uint64_t{1024} << 52)) >> 52;
-  *k = BitCast<double>(static_cast<int64_t>(biased) + BitCast<int64_t>(kMagic64)) - kMagic64 - 1024.0;
+  const uint64_t biased = (shifted + (uint64_t{1024} << 52)) >> 52;
+  *k = BitCast<double>(biased + BitCast<uint64_t>(kMagic64)) - kMagic64 - 1024.0;
   const double m = BitCast<double>((shifted & 0x000fffffffffffff) + 0x3fe6a09e667f3bcd);
   return TwoAtanh((m - 1.0) / (m + 1.0));
 }
@@ -192,13 +187,13 @@ inline void SinCos(double x, double* sine, double* cosine) {
   constexpr double kSin[] = {-1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880, -1.0 / 39916800, 1.0 / 6227020800};
   constexpr double kCos[] = {-0.5, 1.0 / 24, -1.0 / 720, 1.0 / 40320, -1.0 / 3628800, 1.0 / 479001600};
   const double z = x * 0.63661977236758138 + kMagic64, k = z - kMagic64;
-  const int64_t quarter = BitCast<int64_t>(z);
+  const uint64_t quarter = BitCast<uint64_t>(z);
   const double r = Fma(k, -6.123233995736766e-17, Fma(k, -1.5707963267948966, x));
   const double r2 = r * r;
   const double s = Fma(r * r2, Polynomial(kSin, r2), r), c = Fma(r2, Polynomial(kCos, r2), 1.0);
-  const int64_t odd = -(quarter & 1);
-  const int64_t a = (BitCast<int64_t>(s) & ~odd) | (BitCast<int64_t>(c) & odd);
-  const int64_t b = (BitCast<int64_t>(c) & ~odd) | (BitCast<int64_t>(s) & odd);
+  const uint64_t odd = ~(quarter & 1) + 1;
+  const uint64_t a = (BitCast<uint64_t>(s) & ~odd) | (BitCast<uint64_t>(c) & odd);
+  const uint64_t b = (BitCast<uint64_t>(c) & ~odd) | (BitCast<uint64_t>(s) & odd);
   *sine = BitCast<double>(a ^ ((quarter & 2) << 62));
   *cosine = BitCast<double>(b ^ (((quarter + 1) & 2) << 62));
 }
@@ -211,8 +206,7 @@ inline float PowInRange(float fx, float fy) {
   const double log2 = Fma(l, 1.4426950408889634, k);
   const double e = Bound(y * log2, -400.0, 400.0);
   const double z = e + kMagic64, n = z - kMagic64;
-  const double r = (1.0 + Expm1Reduced((e - n) * 0.69314718055994531)) *
-                   PowerOfTwo(static_cast<int64_t>(BitCast<uint64_t>(z) << 52));
+  const double r = (1.0 + Expm1Reduced((e - n) * 0.69314718055994531)) * PowerOfTwo(BitCast<uint64_t>(z) << 52);
   const float magnitude = static_cast<float>(r);
   const bool whole = std::floor(fy) == fy, odd = whole && std::floor(fy * 0.5f) * 2.0f != fy;
   const float negative = whole ? (odd ? -magnitude : magnitude) : NAN;
