@@ -6,6 +6,7 @@
 #include <new>
 
 #include "cores.h"
+#include "float_environment.h"
 #include "units.h"
 
 namespace mychip::emulator {
@@ -160,6 +161,7 @@ Status Run(const Program& program, const std::vector<uint8_t*>& buffers, const C
                     program.buffers.size());
   }
   if (program.blocks.empty()) return OkStatus();
+  const FloatEnvironment environment;
   std::shared_ptr<const void> decoded;
   try {
     decoded = program.decoded.GetOrMake([&] { return Decode(program); });

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "float_environment.h"
 #include "mychip/runtime/config.h"
 
 namespace mychip::emulator {
@@ -121,6 +122,7 @@ class Gang {
 thread_local bool t_inside_job = false;
 
 void Gang::Work() {
+  const FloatEnvironment environment;
   t_inside_job = true;
   uint64_t seen = 0;
   for (;;) {

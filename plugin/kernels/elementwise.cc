@@ -251,7 +251,7 @@ void RegisterUnary() {
   Register({
       {"Abs", T((kFloat | kSigned) & ~kInt32), {}, New1<VOp::kAbs>},
       {"Neg", T((kFloat | kSigned | kComplex) & ~kInt32), {}, New1<VOp::kNeg>},
-      {"Sign", T((kFloat | kSigned) & ~kInt32), {}, New1<VOp::kSign>},
+      {"Sign", T((kFloat | kSigned) & ~kInt32), {}, NewF<&ops::RealSign>},
       {"Sign", T(kComplex), {}, NewF<&ops::ComplexSign>},
       {"Square", T(kDeviceNumber), {}, NewF<&ops::Square>},
       {"Reciprocal", T(kFloatComplex), {}, NewF<&ops::Reciprocal>},

@@ -57,6 +57,8 @@ Ex Angle(const Ex* x, double) {
   const Ex z = x[0];
   return z.Unary(VOp::kImag).Binary(VOp::kAtan2, z.Unary(VOp::kReal));
 }
+// TensorFlow's sign of -0 is 0.
+Ex RealSign(const Ex* x, double) { return Select(Eq(x[0], 0), x[0].Num(0), x[0].Unary(VOp::kSign)); }
 Ex ComplexSign(const Ex* x, double) {
   const Ex z = x[0];
   const Ex r = Abs(z);

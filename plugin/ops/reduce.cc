@@ -1,6 +1,7 @@
 #include "mychip/ops/reduce.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "mychip/ops/formulas.h"
 
@@ -127,9 +128,10 @@ Result<ProgramPtr> ArgMinMax(bool max, const TensorType& input, int axis, DType 
   cmd.reduced = {false, true, false};
   cmd.inputs = {View{in.buffer, 0, in.dtype, cmd.dims, {n * inner, inner, 1}}};
   BodyBuilder m;
-  const Ex x{&m, m.Param(0, input.dtype)};
-  const int v = x.To(value).id;
-  cmd.map = m.Build({v, m.Iota(index, 1)});
+  const Ex x = Ex{&m, m.Param(0, input.dtype)}.To(value);
+  // NaN takes part as the value that loses to every other: a comparison with it would keep it where it comes first.
+  const Ex v = IsFloat(value) ? Select(x.Unary(VOp::kIsNan), x.Num(max ? -INFINITY : INFINITY), x) : x;
+  cmd.map = m.Build({v.id, m.Iota(index, 1)});
   BodyBuilder c;
   const Ex v0{&c, c.Param(0, value)}, i0{&c, c.Param(1, index)}, v1{&c, c.Param(2, value)}, i1{&c, c.Param(3, index)};
   const Ex better = v1.Binary(max ? VOp::kGt : VOp::kLt, v0);

@@ -10,7 +10,7 @@ namespace mychip::ops {
 // clang-format off
 #define MYCHIP_FORMULAS(X) \
   X(Same) X(Zeros) X(Ones) X(Square) X(Reciprocal) X(SquaredDifference) X(MulNoNan) X(Xlogy) X(Xlog1py) \
-  X(Xdivy) X(Conj) X(Angle) X(ComplexSign) X(PopulationCount) X(ApproximateEqual) X(ShiftLeft) X(ShiftRight) \
+  X(Xdivy) X(Conj) X(Angle) X(RealSign) X(ComplexSign) X(PopulationCount) X(ApproximateEqual) X(ShiftLeft) X(ShiftRight) \
   X(FloorDiv) X(TruncateDiv) X(Sinh) X(Cosh) X(Asin) X(Acos) X(Atan) X(Asinh) X(Acosh) X(Atanh) X(Relu) X(Relu6) X(LeakyRelu) \
   X(Elu) X(Selu) X(Softplus) X(Softsign) X(ReluGrad) X(Relu6Grad) X(LeakyReluGrad) X(EluGrad) X(SeluGrad) \
   X(SoftplusGrad) X(SoftsignGrad) X(TanhGrad) X(SigmoidGrad) X(SqrtGrad) X(RsqrtGrad) X(ReciprocalGrad) \
