@@ -14,7 +14,7 @@
 namespace mychip::emulator {
 namespace {
 
-constexpr int64_t kColumnBlock = 256;
+constexpr int64_t kColumnBlock = 512;
 constexpr int64_t kPackedDepth = 16 * kDepthBlock;  // panels kept for all rows of a task
 constexpr int64_t kProductsPerTask = 128 * 1024;    // below this a task is not worth a core
 
@@ -114,9 +114,11 @@ class MatMul {
     return num_rows <= Kernels<T>().wide_rows && columns.in_place && columns.free_stride == 1;
   }
   static bool RowsInPlace(const Operand<T>& rows, int64_t num_columns) {
-    if (!rows.in_place || num_columns <= 2 * Kernels<T>().nr) return rows.in_place;
-    // Rows a multiple of a page apart fall on the same cache sets: a compact copy is faster then.
-    return rows.k_stride == 1 && rows.free_stride * static_cast<int64_t>(sizeof(T)) % 4096 != 0;
+    // What lies a multiple of a page apart falls on the same cache sets: a compact copy is faster then.
+    const auto collides = [](int64_t stride) { return stride * static_cast<int64_t>(sizeof(T)) % 4096 == 0; };
+    if (!rows.in_place || (rows.k_stride != 0 && collides(rows.k_stride))) return false;
+    if (num_columns <= 2 * Kernels<T>().nr) return true;
+    return rows.k_stride == 1 && !collides(rows.free_stride);
   }
 
   // Rough cycles: multiply-adds with the lanes and rows a partial tile wastes, and packing.
