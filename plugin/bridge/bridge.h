@@ -13,6 +13,8 @@ void RegisterXlaBackend();
 void RegisterRandomLowerings();
 // MYCHIP devices are TensorFlow's PluggableDevices, completed (device_factory.cc).
 void RegisterDeviceFactory();
+// TensorFlow's TF32 switch can forbid reduced matrix precisions (precision.cc).
+void FollowTensorFloat32Switch();
 // Copies between two MYCHIP devices (copies.cc).
 void RegisterCopies();
 // Ops that have an XLA lowering and no kernel run by compiling them alone (on_demand.cc).

@@ -38,6 +38,7 @@ extern "C" MYCHIP_API void mychip_InitBridge() {
     RegisterRandomLowerings();
     RegisterPjrtClient();
   }
+  FollowTensorFloat32Switch();
   RegisterDeviceFactory();
   RegisterCopies();
   RegisterVariableKernels();

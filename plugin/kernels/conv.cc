@@ -1,5 +1,6 @@
 // Convolutions: 2-D, 3-D and depthwise, with their gradients.
 #include "mychip/ops/conv.h"
+#include "mychip/runtime/matmul_precision.h"
 
 #include "table.h"
 #include "window.h"
@@ -112,6 +113,7 @@ class ConvKernel : public Kernel {
     }
     spec->channels_first = attrs_.channels_first;
     spec->depthwise = depthwise_;
+    spec->precision = MatmulPrecision(types.input.dtype);
     *output = in;
     (*output)[attrs_.channel_dim()] = depthwise_ ? channels * last : last;
     for (int d = 0; d < attrs_.spatial; ++d) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "mychip/ops/elementwise.h"
+#include "mychip/runtime/matmul_precision.h"
 #include "table.h"
 
 namespace mychip::kernels {
@@ -16,8 +17,11 @@ Status Run(Context& ctx, const MatrixSide& a, const MatrixSide& b, const Dims& d
   const TensorType out{result, dims};
   CacheKey key;
   key.Add(reinterpret_cast<int64_t>(&Run)).Add(a.type).Add(b.type).Add(out);
+  const Precision precision = MatmulPrecision(a.type.dtype);
+  key.Add(static_cast<int64_t>(precision));
   key.Add(a.transpose).Add(b.transpose).Add(a.conjugate).Add(b.conjugate);
-  MYCHIP_ASSIGN_OR_RETURN(const ProgramPtr program, ctx.Program(key, [&] { return ops::MatMul(a, b, out); }));
+  MYCHIP_ASSIGN_OR_RETURN(const ProgramPtr program,
+                          ctx.Program(key, [&] { return ops::MatMul(a, b, out, precision); }));
   return ctx.Launch(program, {x.span(), y.span()}, {{out, {}}});
 }
 
@@ -100,7 +104,10 @@ class Einsum : public Kernel {
     }
     TensorType out{types[0].dtype, {}};
     MYCHIP_ASSIGN_OR_RETURN(const ops::EinsumPlan plan, ops::ParseEinsum(equation_, types, &out.dims));
-    MYCHIP_ASSIGN_OR_RETURN(const ProgramPtr program, ctx.Program(key, [&] { return ops::Einsum(plan, types, out); }));
+    const Precision precision = MatmulPrecision(out.dtype);
+    key.Add(static_cast<int64_t>(precision));
+    MYCHIP_ASSIGN_OR_RETURN(const ProgramPtr program,
+                            ctx.Program(key, [&] { return ops::Einsum(plan, types, out, precision); }));
     return ctx.Launch(program, spans, {{out, {}}});
   }
 

@@ -33,9 +33,10 @@ struct Geometry {
   }
 };
 
-ConvCmd Command(const View& lhs, const View& rhs, const View& out) {
+ConvCmd Command(const View& lhs, const View& rhs, const View& out, Precision precision) {
   ConvCmd cmd;
   cmd.lhs = lhs, cmd.rhs = rhs, cmd.out = out;
+  cmd.precision = precision;
   cmd.accumulate = ByteSize(lhs.dtype) == 1 ? DType::kS32 : ComputeType(lhs.dtype);
   return cmd;
 }
@@ -81,7 +82,7 @@ Result<ProgramPtr> Convolution(const ConvSpec& spec, const ConvTypes& types) {
     a.Fill(y, 0);
     return a.Build();
   }
-  ConvCmd cmd = Command(x, f, y);
+  ConvCmd cmd = Command(x, f, y, spec.precision);
   cmd.feature_groups = g.groups();
   for (int d = 0; d < g.spatial(); ++d) {
     const ConvDim& c = spec.dims[d];
@@ -99,7 +100,7 @@ Result<ProgramPtr> ConvolutionInputGrad(const ConvSpec& spec, const ConvTypes& t
     a.Fill(dx, 0);
     return a.Build();
   }
-  ConvCmd cmd = Command(dy, GradFilter(&a, f, g.groups()), dx);
+  ConvCmd cmd = Command(dy, GradFilter(&a, f, g.groups()), dx, spec.precision);
   cmd.feature_groups = g.groups();
   for (int d = 0; d < g.spatial(); ++d) {
     const ConvDim& c = spec.dims[d];
@@ -128,7 +129,7 @@ Result<ProgramPtr> ConvolutionFilterGrad(const ConvSpec& spec, const ConvTypes& 
   to_out.push_back(r - 2);
   for (int d = 0; d < r - 2; ++d) to_out.push_back(d);
   to_out.push_back(r - 1);
-  ConvCmd cmd = Command(SwapEnds(x), Transposed(dy, to_rhs), Transposed(df, to_out));
+  ConvCmd cmd = Command(SwapEnds(x), Transposed(dy, to_rhs), Transposed(df, to_out), spec.precision);
   cmd.batch_groups = g.groups();
   for (int d = 0; d < g.spatial(); ++d) {
     const ConvDim& c = spec.dims[d];
@@ -141,7 +142,7 @@ Result<ProgramPtr> ConvolutionFilterGrad(const ConvSpec& spec, const ConvTypes& 
 }
 
 void AddToKey(const ConvSpec& spec, CacheKey* key) {
-  key->Add(spec.channels_first).Add(spec.depthwise);
+  key->Add(spec.channels_first).Add(spec.depthwise).Add(static_cast<int64_t>(spec.precision));
   for (const ConvDim& d : spec.dims) key->Add(d.stride).Add(d.dilation).Add(d.pad_low).Add(d.pad_high);
 }
 

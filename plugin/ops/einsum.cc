@@ -116,7 +116,7 @@ View Operand(Assembler* a, const Labeled& x, const Labels& batch, const Labels& 
   return v;
 }
 
-void Product(Assembler* a, const Labeled& x, const Labeled& y, const Labeled& out) {
+void Product(Assembler* a, const Labeled& x, const Labeled& y, const Labeled& out, Precision precision) {
   Labels batch, rows, columns, inner;
   for (int l : out.labels) {
     Labels& to = !Has(y.labels, l) ? rows : !Has(x.labels, l) ? columns : batch;
@@ -128,13 +128,13 @@ void Product(Assembler* a, const Labeled& x, const Labeled& y, const Labeled& ou
   const View left = Operand(a, x, batch, rows, inner), right = Operand(a, y, batch, inner, columns);
   View to;
   if (Grouped(out, batch, rows, columns, &to)) {
-    a->Add(MatMulCommand(left, right, to));
+    a->Add(MatMulCommand(left, right, to, precision));
     return;
   }
   const Labeled order = Permuted(out, Join(batch, rows, columns));
   const View product = a->Temp(out.view.dtype, order.view.dims);
   Grouped({product, order.labels}, batch, rows, columns, &to);
-  a->Add(MatMulCommand(left, right, to));
+  a->Add(MatMulCommand(left, right, to, precision));
   a->Copy(product, order.view);
 }
 
@@ -183,7 +183,8 @@ Result<EinsumPlan> ParseEinsum(const std::string& equation, const std::vector<Te
   return plan;
 }
 
-Result<ProgramPtr> Einsum(const EinsumPlan& plan, const std::vector<TensorType>& inputs, const TensorType& out) {
+Result<ProgramPtr> Einsum(const EinsumPlan& plan, const std::vector<TensorType>& inputs, const TensorType& out,
+                          Precision precision) {
   Assembler a("einsum");
   std::map<int, int64_t> sizes;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -211,7 +212,7 @@ Result<ProgramPtr> Einsum(const EinsumPlan& plan, const std::vector<TensorType>&
   Labels left = plan.output, right = plan.output;  // what each side must keep
   left.insert(left.end(), x[1].labels.begin(), x[1].labels.end());
   right.insert(right.end(), x[0].labels.begin(), x[0].labels.end());
-  Product(&a, SumOut(&a, x[0], left), SumOut(&a, x[1], right), to);
+  Product(&a, SumOut(&a, x[0], left), SumOut(&a, x[1], right), to, precision);
   return a.Build();
 }
 

@@ -1,5 +1,6 @@
 #include "bindings.h"
 #include "mychip/runtime/config.h"
+#include "mychip/runtime/matmul_precision.h"
 
 namespace mychip::python {
 namespace py = pybind11;
@@ -48,6 +49,19 @@ py::dict ToDict(const Cost& cost) {
   return d;
 }
 
+// By the names of the assembly, in the order of `Precision`.
+constexpr const char* kPrecisions[] = {"f32", "tf32", "bf16"};
+
+void BindPrecision(py::module_& m) {
+  m.def("matmul_precision", [] { return kPrecisions[static_cast<int>(MatmulPrecision())]; });
+  m.def("set_matmul_precision", [](const std::string& name) {
+    for (int i = 0; i < 3; ++i) {
+      if (name == kPrecisions[i]) return SetMatmulPrecision(static_cast<Precision>(i));
+    }
+    throw py::value_error("matmul precision \"" + name + "\" is none of f32, tf32, bf16");
+  });
+}
+
 void BindConfig(py::module_& m) {
   m.def("version", &Version);
   m.def("built_for_tensorflow", &BuiltForTensorFlow);
@@ -69,6 +83,7 @@ void BindConfig(py::module_& m) {
 PYBIND11_MODULE(_core, m) {
   m.doc() = "The chip's SDK: devices, programs, traces. Knows nothing of TensorFlow.";
   BindConfig(m);
+  BindPrecision(m);
   BindDevices(m);
   BindPrograms(m);
   BindTrace(m);

@@ -2,6 +2,7 @@
 #include "api.h"
 #include "compile_options.h"
 #include "executable.h"
+#include "mychip/runtime/matmul_precision.h"
 #include "xla/pjrt/proto/compile_options.pb.h"
 
 namespace mychip::pjrt {
@@ -25,9 +26,11 @@ Result<std::shared_ptr<const Code>> CompileProgram(const PJRT_Program* program, 
   }
   MYCHIP_ASSIGN_OR_RETURN(ParsedOptions parsed, ParseCompileOptions(options));
   parsed.compile.client = framework;
+  parsed.compile.matmul_precision = MatmulPrecision();
+  auto origin = std::make_unique<Origin>(Origin{format, Bytes(program->code, program->code_size), parsed.compile});
   MYCHIP_ASSIGN_OR_RETURN(xla_backend::Compiled compiled,
-                          xla_backend::Compile(format, std::string(program->code, program->code_size), parsed.compile));
-  return Code::Make(std::move(compiled), std::move(options), parsed.device_id);
+                          xla_backend::Compile(format, origin->program, parsed.compile));
+  return Code::Make(std::move(compiled), std::move(options), parsed.device_id, std::move(origin));
 }
 
 // The options name the chip: TensorFlow compiles for its platform's number and runs on its own ordinal, and the two

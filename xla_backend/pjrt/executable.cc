@@ -1,11 +1,13 @@
 // What can be asked about compiled code. compile.cc makes it, execute.cc runs it.
 #include "executable.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "api.h"
 #include "element_types.h"
 #include "mychip/runtime/device.h"
+#include "mychip/runtime/matmul_precision.h"
 
 namespace mychip::pjrt {
 namespace {
@@ -29,6 +31,21 @@ void AddCosts(const xla_backend::Compiled& compiled, NamedValues* costs) {
   costs->Add("optimal_seconds", static_cast<float>(cost.cycles) / static_cast<float>(chip::kClockHz));
   costs->Add("cycles", static_cast<float>(cost.cycles));
   costs->Add("launches", static_cast<float>(cost.launches));
+}
+
+void NotePrecision(Code* code) {
+  if (code->compiled.program == nullptr) return;
+  const auto note = [code](DType dtype, Precision precision) {
+    if (dtype != DType::kF32) return;
+    code->has_f32_products = true;
+    code->least_exact = std::max(code->least_exact, precision);
+  };
+  for (const auto& block : code->compiled.program->blocks) {
+    for (const Command& command : block) {
+      if (const auto* product = std::get_if<MatMulCmd>(&command.op)) note(product->a.dtype, product->precision);
+      if (const auto* conv = std::get_if<ConvCmd>(&command.op)) note(conv->lhs.dtype, conv->precision);
+    }
+  }
 }
 
 Status CheckBindings(const xla_backend::Compiled& compiled) {
@@ -55,7 +72,8 @@ Status CheckBindings(const xla_backend::Compiled& compiled) {
 
 }  // namespace
 
-Result<std::shared_ptr<const Code>> Code::Make(xla_backend::Compiled compiled, std::string options, int device_id) {
+Result<std::shared_ptr<const Code>> Code::Make(xla_backend::Compiled compiled, std::string options, int device_id,
+                                               std::unique_ptr<const Origin> origin) {
   MYCHIP_RETURN_IF_ERROR(CheckBindings(compiled));
   auto code = std::make_shared<Code>();
   code->compiled = std::move(compiled);
@@ -74,8 +92,34 @@ Result<std::shared_ptr<const Code>> Code::Make(xla_backend::Compiled compiled, s
     code->output_layouts.push_back(RowMajorLayout(result.dims.size()));
     code->output_layout_list.push_back(code->output_layouts.back().get());
   }
+  NotePrecision(code.get());
+  if (code->has_f32_products) code->origin = std::move(origin);
   AddCosts(code->compiled, &code->costs);
   return std::shared_ptr<const Code>(std::move(code));
+}
+
+Result<std::shared_ptr<const xla_backend::Compiled>> Code::InForce() const {
+  using Variant = std::shared_ptr<const xla_backend::Compiled>;
+  const Variant as_compiled(std::shared_ptr<void>(), &compiled);  // no ownership: the caller holds this Code
+  if (!has_f32_products) return as_compiled;
+  const Precision wanted = MatmulPrecision();
+  if (origin == nullptr) {
+    if (least_exact <= wanted) return as_compiled;
+    return FailedPrecondition(
+        "executable %s was saved under a lower matrix precision than the one in force; choose that precision with "
+        "mychip.mixed_precision.set_matmul_precision, or compile the program again",
+        compiled.name.c_str());
+  }
+  if (wanted == origin->options.matmul_precision) return as_compiled;
+  const std::lock_guard<std::mutex> lock(variants_mu);
+  Variant& variant = variants[wanted];
+  if (variant == nullptr) {
+    xla_backend::CompileOptions with = origin->options;
+    with.matmul_precision = wanted;
+    MYCHIP_ASSIGN_OR_RETURN(xla_backend::Compiled made, xla_backend::Compile(origin->format, origin->program, with));
+    variant = std::make_shared<const xla_backend::Compiled>(std::move(made));
+  }
+  return variant;
 }
 
 int64_t Code::CodeBytes() const {

@@ -15,14 +15,31 @@
 
 namespace mychip::pjrt {
 
-// Immutable; shared by the executables made from one compilation.
+// What a Code was compiled from.
+struct Origin {
+  std::string format, program;
+  xla_backend::CompileOptions options;
+};
+
+// Shared by the executables made from one compilation; immutable but for the variants, which have a lock of their own.
 struct Code {
   // INTERNAL when the compiler's bindings are inconsistent.
-  static Result<std::shared_ptr<const Code>> Make(xla_backend::Compiled compiled, std::string options, int device_id);
+  static Result<std::shared_ptr<const Code>> Make(xla_backend::Compiled compiled, std::string options, int device_id,
+                                                  std::unique_ptr<const Origin> origin = nullptr);
+
+  // What runs under the matrix precision in force (runtime/matmul_precision.h): `compiled`, or the same program
+  // compiled for that precision at its first call, which blocks. Code from bytes has no origin: it runs as it was
+  // compiled, and is FAILED_PRECONDITION when its products are less exact than what is in force.
+  Result<std::shared_ptr<const xla_backend::Compiled>> InForce() const;
 
   int64_t CodeBytes() const;  // constants, and commands by their descriptors
 
   xla_backend::Compiled compiled;
+  std::unique_ptr<const Origin> origin;     // null when the precision makes no difference, or unknown
+  Precision least_exact = Precision::kF32;  // of the products of f32 operands in `compiled`
+  bool has_f32_products = false;
+  mutable std::mutex variants_mu;
+  mutable std::map<Precision, std::shared_ptr<const xla_backend::Compiled>> variants;
   std::string options;              // the serialized CompileOptionsProto it came with
   int device_id = -1;               // from the options; -1: any
   std::vector<int> aliased_result;  // per parameter: the result written over it, or -1

@@ -23,8 +23,8 @@ struct Argument {
 // One call. Members are filled in the order of the functions; whatever fails leaves nothing behind.
 class Execution {
  public:
-  Execution(const Args& args, PJRT_Device* device)
-      : args_(args), code_(*args.executable->code), compiled_(code_.compiled), device_(device) {}
+  Execution(const Args& args, const xla_backend::Compiled& compiled, PJRT_Device* device)
+      : args_(args), code_(*args.executable->code), compiled_(compiled), device_(device) {}
 
   Status Run();
 
@@ -263,7 +263,8 @@ Status LoadedExecutable_Execute(Args* args) {
   if (device->client != args->executable->client) {
     return InvalidArgument("execute_device belongs to another PJRT client");
   }
-  const Status status = Execution(*args, device).Run();
+  const auto compiled = args->executable->code->InForce();
+  const Status status = compiled.ok() ? Execution(*args, **compiled, device).Run() : compiled.status();
   if (status.ok()) return status;
   const PJRT_ExecuteOptions* options = args->options;
   const bool located = options != nullptr && MYCHIP_PJRT_HAS(options, PJRT_ExecuteOptions, call_location) &&

@@ -17,6 +17,7 @@ struct ConvSpec {
   bool channels_first = false;  // input and output: N C spatial; otherwise N spatial C
   bool depthwise = false;       // filter: spatial, C, multiplier; otherwise spatial, C / groups, outputs
   std::vector<ConvDim> dims;
+  Precision precision = Precision::kF32;  // how f32 operands enter the unit
 };
 
 // Dims of the forward convolution's three tensors.

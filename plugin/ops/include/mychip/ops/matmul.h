@@ -28,6 +28,7 @@ struct EinsumPlan {
 };
 // Parses `equation` for operands of these dims and computes the result's dims.
 Result<EinsumPlan> ParseEinsum(const std::string& equation, const std::vector<TensorType>& inputs, Dims* out);
-Result<ProgramPtr> Einsum(const EinsumPlan& plan, const std::vector<TensorType>& inputs, const TensorType& out);
+Result<ProgramPtr> Einsum(const EinsumPlan& plan, const std::vector<TensorType>& inputs, const TensorType& out,
+                          Precision precision = Precision::kF32);
 
 }  // namespace mychip::ops

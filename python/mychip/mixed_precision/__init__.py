@@ -1,0 +1,18 @@
+"""16-bit floats that are fast, safe and explained. Imports TensorFlow and Keras."""
+
+from mychip.mixed_precision.guard import guard_loss_scale
+from mychip.mixed_precision.loss_scale import LossScaleOptimizer, LossScaleOverflowError
+from mychip.mixed_precision.monitor import LossScaleMonitor
+from mychip.mixed_precision.overflow import Overflow, find_overflow
+from mychip.mixed_precision.precision import matmul_precision, set_matmul_precision
+
+__all__ = [
+    "LossScaleMonitor",
+    "LossScaleOptimizer",
+    "LossScaleOverflowError",
+    "Overflow",
+    "find_overflow",
+    "guard_loss_scale",
+    "matmul_precision",
+    "set_matmul_precision",
+]
