@@ -5,6 +5,9 @@ Importing it loads the chip's runtime library and nothing else: it neither impor
 it may be imported before or after TensorFlow.
 """
 
+from importlib import import_module
+from typing import Any
+
 from mychip._device import Device, counters, devices, memory_stats, reset_counters, synchronize, version
 from mychip._programs import dump_program
 
@@ -17,7 +20,14 @@ __all__ = [
     "devices",
     "dump_program",
     "memory_stats",
+    "mixed_precision",
     "reset_counters",
     "synchronize",
     "version",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "mixed_precision":  # imports TensorFlow, so only when asked for
+        return import_module("mychip.mixed_precision")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -16,7 +16,7 @@ class LossScaleOverflowError(ArithmeticError):
 
 
 @keras.saving.register_keras_serializable(package="mychip")
-class LossScaleOptimizer(keras.mixed_precision.LossScaleOptimizer):  # type: ignore[misc]
+class LossScaleOptimizer(keras.mixed_precision.LossScaleOptimizer):
     """Scales the loss, skips steps whose gradients are not finite, and keeps the scale between a floor and a ceiling.
 
     A drop-in for ``keras.mixed_precision.LossScaleOptimizer`` around any Keras optimizer. After ``growth_interval``
@@ -80,9 +80,9 @@ class LossScaleOptimizer(keras.mixed_precision.LossScaleOptimizer):  # type: ign
         """One step from the gradients of the scaled loss; in a replica context under ``tf.distribute``."""
         if tf.distribute.in_cross_replica_context():
             raise ValueError("apply() must be called in a replica context")
-        if not self.built:
-            with keras.src.backend.name_scope(self.name, caller=self):
-                self.build(trainable_variables)
+        if not getattr(self, "built", False):
+            with keras.name_scope(self.name, caller=self):
+                self.build(trainable_variables or ())
             self.built = True
         variables = list(trainable_variables) if trainable_variables is not None else self._trainable_variables
         finite = self._all_replicas_finite(grads)
@@ -160,7 +160,7 @@ class LossScaleOptimizer(keras.mixed_precision.LossScaleOptimizer):  # type: ign
 
     def get_config(self) -> dict[str, Any]:
         """What ``from_config`` takes."""
-        config = super().get_config()
+        config: dict[str, Any] = super().get_config()
         del config["dynamic_growth_steps"]
         names = ("growth_interval", "growth_factor", "backoff_factor", "floor", "ceiling", "max_consecutive_skips")
         return config | {name: getattr(self, name) for name in names}

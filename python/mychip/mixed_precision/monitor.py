@@ -11,7 +11,7 @@ from mychip.mixed_precision.loss_scale import LossScaleOptimizer
 from mychip.mixed_precision.overflow import find_overflow
 
 
-class LossScaleMonitor(keras.callbacks.Callback):  # type: ignore[misc]
+class LossScaleMonitor(keras.callbacks.Callback):
     """For ``fit(callbacks=[LossScaleMonitor()])`` of a model whose optimizer is our ``LossScaleOptimizer``.
 
     Adds ``loss_scale``, ``steps``, ``skipped`` to the epoch's logs. Every ``every`` batches (0: never in between) and

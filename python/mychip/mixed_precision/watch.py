@@ -62,7 +62,6 @@ def watch(
             replaced = on_output(layer, tensor)
             tensor = tensor if replaced is None else replaced
 
-        @tf.custom_gradient
         def passed(x: Any) -> Any:
             def gradient(dy: Any) -> Any:
                 watcher.backward_layer = layer.path
@@ -72,7 +71,7 @@ def watch(
 
             return tf.identity(x), gradient
 
-        return passed(tensor)
+        return tf.custom_gradient(passed)(tensor)
 
     def call(layer: Any, *args: Any, **kwargs: Any) -> Any:
         watcher.stack.append(layer.path)
