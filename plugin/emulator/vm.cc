@@ -4,6 +4,8 @@
 #include <array>
 #include <cstring>
 
+#include "jit.h"
+
 namespace mychip::emulator {
 namespace {
 
@@ -66,6 +68,9 @@ class BodyDecoder {
     DecodeResults();
     AssignSlots();
     FindHazards();
+    std::vector<uint8_t> lanes(out_.num_values, 0);
+    for (size_t i = 0; i < body_.insts.size(); ++i) lanes[i] = static_cast<uint8_t>(LaneBytes(body_.insts[i].dtype));
+    FuseInstructions(lanes, &out_);
     return std::move(out_);
   }
 
@@ -207,6 +212,7 @@ class BodyDecoder {
   void Emit(int32_t i, Kernel fn, Kernel round, const Inst& inst, uint64_t imm) {
     VmInst v;
     v.fn = fn, v.round = round, v.dst = i, v.imm = imm;
+    v.op = inst.op, v.dtype = inst.dtype, v.from = body_.insts[inst.op == VOp::kSelect ? inst.b : inst.a].dtype;
     v.a = inst.a >= 0 ? alias_[inst.a] : 0;
     v.b = inst.b >= 0 ? alias_[inst.b] : v.a;
     v.c = inst.c >= 0 ? alias_[inst.c] : v.a;

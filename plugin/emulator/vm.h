@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,12 +55,18 @@ struct VmResult {
   int slot = -1;            // tile of the value when not computed in place
 };
 
+struct FusedCode;
+
 struct VmInst {
   Kernel fn = nullptr;
   Kernel round = nullptr;
   int32_t dst = 0, a = 0, b = 0, c = 0;
   bool scalar = false;
   uint64_t imm = 0;
+  // What it computes, for translation (jit.h); kParam: not one operation.
+  VOp op = VOp::kParam;
+  DType dtype = DType::kF32, from = DType::kF32;  // of the result; of the first operand (of the second for kSelect)
+  const FusedCode* fused = nullptr;               // several instructions in one: nothing else counts then
 };
 
 // Result `result` is computed in place before param `param` was read for the last time: in place only if they do not
@@ -80,8 +87,9 @@ struct VmProgram {
   std::vector<std::pair<int32_t, int>> constants;   // value -> pool entry
   std::vector<std::array<uint64_t, 2>> pool;
   int num_values = 0, num_slots = 0, num_cells = 0;
-  int64_t lane_bytes = 4;  // widest lane in a slot
-  double work = 0;         // relative cost per element, for splitting over cores
+  int64_t lane_bytes = 4;                              // widest lane in a slot
+  std::vector<std::shared_ptr<const FusedCode>> code;  // of fused instructions
+  double work = 0;                                     // relative cost per element, for splitting over cores
 
   int64_t DefaultTile() const;
   size_t SlotBytes(int64_t tile) const;
@@ -94,6 +102,9 @@ VmProgram DecodeBody(const Body& body, const std::vector<Access>& access_of_para
 // Stores n elements of a computed value contiguously at `target` (memory format).
 void StoreResult(const VmResult& result, const void* value, int64_t n, void* target);
 
+// Runs a fused instruction on n lanes; values as VmFrame's.
+void RunFused(const FusedCode& code, void* const* values, int64_t n);
+
 // Registers of one thread. ptr[value] is set up for constants, cells and tiles; the caller sets params and direct
 // results for each tile.
 class VmFrame {
@@ -103,6 +114,10 @@ class VmFrame {
   void* slot(int index) const { return slots_ + slot_bytes_ * index; }
   void Execute(int64_t n) {
     for (const VmInst* inst = first_; inst != last_; ++inst) {
+      if (inst->fused != nullptr) {
+        RunFused(*inst->fused, ptr_, n);
+        continue;
+      }
       const int64_t count = inst->scalar ? 1 : n;
       void* dst = ptr_[inst->dst];
       inst->fn(dst, ptr_[inst->a], ptr_[inst->b], ptr_[inst->c], count, inst->imm);

@@ -19,6 +19,7 @@ constexpr Row kRows[] = {
     {"MYCHIP_NUM_DEVICES", "1", "number of emulated chips in this process (1 to 64)"},
     {"MYCHIP_MEMORY_MB", "4096", "memory of each chip in MiB; committed when first written"},
     {"MYCHIP_CORES", "0", "host threads that run the chip's cores; 0: one per host processor. Never changes a result"},
+    {"MYCHIP_JIT", "1", "0: vector programs are interpreted, not translated to host code. Never changes a result"},
     {"MYCHIP_SYNC", "0", "1: every call that enqueues returns only after its command ran (debugging)"},
     {"MYCHIP_LOG", "1", "0: errors, 1: and warnings, 2: and information, on stderr"},
     {"MYCHIP_FAULT", "", "inject failures: launch:N, copy:N, alloc:N (the N-th from start fails), comma separated"},

@@ -1,0 +1,399 @@
+// The AVX2 code of a segment. Floating point follows the kernels: one rounding an instruction and operands in the order
+// in which g++ compiles theirs, because the first NaN operand decides the bits of a NaN result. kFma is left to its
+// kernel: there that order differs between the body and the end of a loop.
+#include <xbyak/xbyak.h>
+
+#include <array>
+#include <map>
+
+#include "jit.h"
+
+namespace mychip::emulator {
+namespace {
+
+using Xbyak::Reg64;
+using Xbyak::Ymm;
+
+constexpr int kFree = 11;  // ymm0..10 hold values, the others are scratch
+constexpr size_t kCodeBytes = 16 << 10;
+constexpr uint32_t kSign = 0x80000000u, kOne = 0x3f800000u, kInfinity = 0x7f800000u;
+enum Compare : uint8_t { kEqual = 0, kLess = 1, kLessEqual = 2, kUnordered = 3, kNotEqual = 4, kNotEqualOrdered = 12 };
+enum Rounding : uint8_t { kDown = 9, kUp = 10, kToZero = 11, kNearest = 4 };
+
+struct OutOfRegisters {};
+
+class Assembler : public Xbyak::CodeGenerator {
+ public:
+  explicit Assembler(const JitSegment& segment)
+      : Xbyak::CodeGenerator(kCodeBytes, Xbyak::DontSetProtectRWE), s_(segment) {}
+
+  // Throws OutOfRegisters.
+  void Generate() {
+    static const std::array<Reg64, 11> kPointers = {rcx, rdx, r8, r9, r10, r11, rbx, r12, r13, r14, r15};
+    if (s_.reads.size() + s_.writes.size() > kPointers.size()) throw OutOfRegisters();
+    FindLastReads();
+    for (const Reg64& r : {rbp, rbx, r12, r13, r14, r15}) push(r);
+    mov(rbp, rsp);
+    and_(rsp, -32);
+    sub(rsp, static_cast<uint32_t>(32 * s_.scalars.size() + 32));
+    for (size_t k = 0; k < s_.scalars.size(); ++k) Broadcast(s_.scalars[k], s_.reads.size() + k, k);
+    size_t next = 0;
+    for (size_t k = 0; k < s_.reads.size(); ++k, ++next) Point(s_.reads[k], k, kPointers[next]);
+    for (size_t k = 0; k < s_.writes.size(); ++k, ++next) {
+      Point(s_.writes[k], s_.reads.size() + s_.scalars.size() + k, kPointers[next]);
+    }
+    xor_(eax, eax);
+    Xbyak::Label loop;
+    align(32);
+    L(loop);
+    for (at_ = 0; at_ < s_.insts.size(); ++at_) Emit(s_.insts[at_]);
+    add(rax, 8);
+    cmp(rax, rsi);
+    jb(loop, T_NEAR);
+    vzeroupper();
+    mov(rsp, rbp);
+    for (const Reg64& r : {r15, r14, r13, r12, rbx, rbp}) pop(r);
+    ret();
+    align(32);
+    for (auto& [bits, label] : constants_) {
+      L(label);
+      for (int i = 0; i < 8; ++i) dd(bits);
+    }
+    setProtectModeRE();
+  }
+
+ private:
+  struct Place {
+    bool in_register = false, in_memory = false, scalar = false;
+    int reg = 0;           // or the scalar's number
+    Reg64 pointer{};       // of a value in memory
+    bool written = false;  // the segment's result
+    size_t last = 0;       // instruction that reads it last
+  };
+
+  // ---- values ----
+
+  void FindLastReads() {
+    for (size_t k = 0; k < s_.insts.size(); ++k) {
+      for (int32_t v : {s_.insts[k].a, s_.insts[k].b, s_.insts[k].c}) places_[v].last = k;
+    }
+  }
+  bool IsPred(int32_t v) const { return (*s_.lanes)[v] == 1; }
+
+  void Broadcast(const JitOperand& o, size_t entry, size_t number) {
+    Place& p = places_[o.value];
+    p.scalar = true, p.reg = static_cast<int>(number);
+    mov(rcx, ptr[rdi + 8 * entry]);
+    if (o.bytes == 1) {  // 0 or all ones
+      movzx(ecx, byte[rcx]);
+      neg(ecx);
+      sbb(ecx, ecx);
+      vmovd(Xbyak::Xmm(0), ecx);
+      vpbroadcastd(ymm0, Xbyak::Xmm(0));
+    } else {
+      vbroadcastss(ymm0, ptr[rcx]);
+    }
+    vmovaps(ptr[rsp + 32 * number], ymm0);
+  }
+  void Point(const JitOperand& o, size_t entry, const Reg64& pointer) {
+    Place& p = places_[o.value];
+    const bool result = entry >= s_.reads.size();
+    p.pointer = pointer, p.in_memory = !result, p.written = result;
+    mov(pointer, ptr[rdi + 8 * entry]);
+  }
+  Xbyak::Address At(const Place& p, bool pred) { return pred ? ptr[p.pointer + rax] : ptr[p.pointer + rax * 4]; }
+
+  int Take() {
+    for (int r = 0; r < kFree; ++r) {
+      if (!busy_[r]) {
+        busy_[r] = true;
+        return r;
+      }
+    }
+    throw OutOfRegisters();
+  }
+
+  // The register of an operand; scalars are loaded into `scratch`.
+  Ymm Use(int32_t v, const Ymm& scratch) {
+    Place& p = places_[v];
+    if (p.scalar) {
+      vmovaps(scratch, ptr[rsp + 32 * p.reg]);
+      return scratch;
+    }
+    if (!p.in_register) {
+      p.in_register = true, p.reg = Take();
+      const Ymm r(p.reg);
+      if (IsPred(v)) {
+        vpmovzxbd(r, At(p, true));
+        vpxor(ymm15, ymm15, ymm15);
+        vpcmpgtd(r, r, ymm15);
+      } else {
+        vmovups(r, At(p, false));
+      }
+    }
+    return Ymm(p.reg);
+  }
+  void Release(int32_t v) {
+    Place& p = places_[v];
+    if (!p.in_register || p.last != at_) return;
+    busy_[p.reg] = false;
+    p.in_register = false;
+  }
+  // Stores what outlives the segment and frees what does not live on.
+  void Define(const VmInst& inst, const Ymm& d) {
+    Place& p = places_[inst.dst];
+    p.in_register = true, p.reg = d.getIdx();
+    if (p.written && IsPred(inst.dst)) {
+      const Xbyak::Xmm low(d.getIdx()), t(15);
+      vextracti128(t, d, 1);
+      vpackssdw(t, low, t);
+      vpacksswb(t, t, t);
+      vpabsb(t, t);
+      vmovq(At(p, true), t);
+    } else if (p.written) {
+      vmovups(At(p, false), d);
+    }
+    for (int32_t v : {inst.a, inst.b, inst.c}) Release(v);
+    if (p.last <= at_) {
+      busy_[p.reg] = false;
+      p.in_register = false;
+    }
+  }
+
+  Xbyak::Address Const(uint32_t bits) { return ptr[rip + constants_[bits]]; }
+
+  // ---- instructions ----
+
+  void Emit(const VmInst& inst) {
+    const int operands = NumOperands(inst.op);
+    const Ymm a = Use(inst.a, ymm12), b = operands > 1 ? Use(inst.b, ymm13) : a,
+              c = operands > 2 ? Use(inst.c, ymm14) : a;
+    const Ymm d(Take());
+    first_is_scalar_ = places_[inst.a].scalar;
+    if (inst.from == DType::kPred && inst.dtype == DType::kPred) {
+      EmitPred(inst.op, d, a, b);
+    } else if (inst.op == VOp::kSelect) {
+      vblendvps(d, c, b, a);
+    } else if (inst.op == VOp::kConvert) {
+      EmitConvert(inst, d, a);
+    } else if (LaneOf(inst.from) == DType::kF32) {
+      EmitFloat(inst.op, d, a, b, c);
+    } else {
+      EmitInt(inst.op, inst.from == DType::kS32, d, a, b);
+    }
+    if (inst.round != nullptr) Round(inst.dtype, d);
+    Define(inst, d);
+  }
+
+  void Invert(const Ymm& d) {
+    vpcmpeqd(ymm15, ymm15, ymm15);
+    vpxor(d, d, ymm15);
+  }
+
+  void EmitPred(VOp op, const Ymm& d, const Ymm& a, const Ymm& b) {
+    switch (op) {
+      case VOp::kAnd:
+        return vpand(d, a, b);
+      case VOp::kOr:
+        return vpor(d, a, b);
+      case VOp::kXor:
+      case VOp::kNe:
+        return vpxor(d, a, b);
+      case VOp::kEq:
+        vpxor(d, a, b);
+        return Invert(d);
+      default:  // kNot
+        vmovaps(d, a);
+        return Invert(d);
+    }
+  }
+
+  void EmitConvert(const VmInst& inst, const Ymm& d, const Ymm& a) {
+    if (inst.from == DType::kPred) return vandps(d, a, LaneOf(inst.dtype) == DType::kF32 ? Const(kOne) : Const(1));
+    if (inst.from == DType::kS32) return vcvtdq2ps(d, a);
+    vmovaps(d, a);
+    Round(inst.dtype, d);
+  }
+
+  // Nearest even to a 16-bit type, as a float.
+  void Round(DType dtype, const Ymm& d) {
+    if (dtype == DType::kF16) {
+      const Xbyak::Xmm low(d.getIdx());
+      vcvtps2ph(low, d, 0);
+      vcvtph2ps(d, low);
+      return;
+    }
+    vpsrld(ymm15, d, 16);
+    vpand(ymm15, ymm15, Const(1));
+    vpaddd(ymm15, ymm15, Const(0x7fff));
+    vpaddd(ymm15, ymm15, d);             // rounded
+    vorps(ymm11, d, Const(0x00400000));  // NaN
+    vcmpps(d, d, d, kUnordered);
+    vblendvps(d, ymm15, ymm11, d);
+    vpand(d, d, Const(0xffff0000u));
+  }
+
+  // a where compare(a, b) holds or a is NaN, else b.
+  void Choose(const Ymm& d, const Ymm& a, const Ymm& b, bool larger) {
+    if (larger) {
+      vcmpps(ymm15, b, a, kLessEqual);
+    } else {
+      vcmpps(ymm15, a, b, kLessEqual);
+    }
+    vcmpps(ymm11, a, a, kUnordered);
+    vorps(ymm15, ymm15, ymm11);
+    vblendvps(d, b, a, ymm15);
+  }
+
+  void EmitFloat(VOp op, const Ymm& d, const Ymm& a, const Ymm& b, const Ymm& c) {
+    switch (op) {
+      case VOp::kAbs:
+        return vandps(d, a, Const(~kSign));
+      case VOp::kNeg:
+        return vxorps(d, a, Const(kSign));
+      case VOp::kSign:
+        vandps(ymm15, a, Const(kSign));
+        vorps(ymm15, ymm15, Const(kOne));
+        vcmpps(ymm11, a, Const(0), kNotEqualOrdered);
+        return vblendvps(d, a, ymm15, ymm11);
+      case VOp::kFloor:
+        return vroundps(d, a, kDown);
+      case VOp::kCeil:
+        return vroundps(d, a, kUp);
+      case VOp::kTrunc:
+        return vroundps(d, a, kToZero);
+      case VOp::kRoundEven:
+        return vroundps(d, a, kNearest);
+      case VOp::kSqrt:
+        return vsqrtps(d, a);
+      case VOp::kAdd:
+        return first_is_scalar_ ? vaddps(d, a, b) : vaddps(d, b, a);
+      case VOp::kSub:
+        return vsubps(d, a, b);
+      case VOp::kMul:
+        return first_is_scalar_ ? vmulps(d, a, b) : vmulps(d, b, a);
+      case VOp::kDiv:
+        return vdivps(d, a, b);
+      case VOp::kDivNoNan:
+        vdivps(d, a, b);
+        vcmpps(ymm15, b, Const(0), kEqual);
+        return vandnps(d, ymm15, d);
+      case VOp::kMax:
+        return Choose(d, a, b, true);
+      case VOp::kMin:
+        return Choose(d, a, b, false);
+      case VOp::kClamp:  // (low, x, high)
+        Choose(d, b, a, true);
+        return Choose(d, d, c, false);
+      case VOp::kIsFinite:
+        vandps(d, a, Const(~kSign));
+        return vcmpps(d, d, Const(kInfinity), kLess);
+      case VOp::kIsInf:
+        vandps(d, a, Const(~kSign));
+        return vcmpps(d, d, Const(kInfinity), kEqual);
+      case VOp::kIsNan:
+        return vcmpps(d, a, a, kUnordered);
+      case VOp::kEq:
+        return vcmpps(d, a, b, kEqual);
+      case VOp::kNe:
+        return vcmpps(d, a, b, kNotEqual);
+      case VOp::kLt:
+        return vcmpps(d, a, b, kLess);
+      case VOp::kLe:
+        return vcmpps(d, a, b, kLessEqual);
+      case VOp::kGt:
+        return vcmpps(d, b, a, kLess);
+      default:  // kGe
+        return vcmpps(d, b, a, kLessEqual);
+    }
+  }
+
+  // d = a > b
+  void Greater(bool is_signed, const Ymm& d, const Ymm& a, const Ymm& b) {
+    if (is_signed) return vpcmpgtd(d, a, b);
+    vpxor(ymm15, a, Const(kSign));
+    vpxor(ymm11, b, Const(kSign));
+    vpcmpgtd(d, ymm15, ymm11);
+  }
+
+  void EmitInt(VOp op, bool is_signed, const Ymm& d, const Ymm& a, const Ymm& b) {
+    switch (op) {
+      case VOp::kNeg:
+        vpxor(ymm15, ymm15, ymm15);
+        return vpsubd(d, ymm15, a);
+      case VOp::kNot:
+        vmovaps(d, a);
+        return Invert(d);
+      case VOp::kAdd:
+        return vpaddd(d, a, b);
+      case VOp::kSub:
+        return vpsubd(d, a, b);
+      case VOp::kMul:
+        return vpmulld(d, a, b);
+      case VOp::kAnd:
+        return vpand(d, a, b);
+      case VOp::kOr:
+        return vpor(d, a, b);
+      case VOp::kXor:
+        return vpxor(d, a, b);
+      case VOp::kMax:
+        return is_signed ? vpmaxsd(d, a, b) : vpmaxud(d, a, b);
+      case VOp::kMin:
+        return is_signed ? vpminsd(d, a, b) : vpminud(d, a, b);
+      case VOp::kShl:
+        return vpsllvd(d, a, b);
+      case VOp::kShrL:
+        return vpsrlvd(d, a, b);
+      case VOp::kShrA:
+        return vpsravd(d, a, b);
+      case VOp::kEq:
+        return vpcmpeqd(d, a, b);
+      case VOp::kNe:
+        vpcmpeqd(d, a, b);
+        return Invert(d);
+      case VOp::kLt:
+        return Greater(is_signed, d, b, a);
+      case VOp::kGt:
+        return Greater(is_signed, d, a, b);
+      case VOp::kLe:
+        Greater(is_signed, d, a, b);
+        return Invert(d);
+      default:  // kGe
+        Greater(is_signed, d, b, a);
+        return Invert(d);
+    }
+  }
+
+  const JitSegment& s_;
+  std::map<int32_t, Place> places_;
+  std::map<uint32_t, Xbyak::Label> constants_;
+  std::array<bool, kFree> busy_{};
+  size_t at_ = 0;
+  bool first_is_scalar_ = false;
+};
+
+}  // namespace
+
+std::shared_ptr<const FusedCode> Translate(const JitSegment& segment) {
+  const size_t count = segment.reads.size() + segment.scalars.size() + segment.writes.size();
+  if (count > FusedCode::kMaxOperands) return nullptr;
+  try {
+    auto assembler = std::make_shared<Assembler>(segment);
+    assembler->Generate();
+    auto code = std::make_shared<FusedCode>();
+    code->function = assembler->getCode<FusedCode::Function>();
+    for (const auto* list : {&segment.reads, &segment.scalars, &segment.writes}) {
+      code->operands.insert(code->operands.end(), list->begin(), list->end());
+    }
+    code->num_reads = static_cast<int>(segment.reads.size());
+    code->num_writes = static_cast<int>(segment.writes.size());
+    code->memory = std::move(assembler);
+    return code;
+  } catch (const OutOfRegisters&) {
+    return nullptr;
+  } catch (const Xbyak::Error&) {  // no memory for code, or too much of it: the kernels do the work
+    return nullptr;
+  }
+}
+
+}  // namespace mychip::emulator
