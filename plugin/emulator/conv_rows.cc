@@ -143,10 +143,11 @@ void FillSlab(const ConvPhase& phase, const ConvAddress& slab, const uint8_t* lh
   int64_t run = groups == slab.lanes ? slab.lanes * group_stride : 0;
   if (slab.lanes == 1) {
     --d;
-    run = slab.pad != 0 ? 0 : slab.axes[d].extent * slab.axes[d].step * phase.axes[d].lhs_stride;
+    run = slab.axes[d].extent * slab.axes[d].step * phase.axes[d].lhs_stride;
   }
   filler.merged_from = d;
   while (d > 0 && run != 0) {
+    if (d + 1 == slab.axes.size() && slab.pad != 0) break;  // a gap in the slab after each run of the innermost axis
     if (d < slab.axes.size()) {
       int64_t first, last;
       filler.Valid(d, &first, &last);
