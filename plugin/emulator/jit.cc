@@ -36,7 +36,7 @@ bool Has(const VOp (&ops)[kCount], VOp op) {
 
 bool HasConvert(DType to, DType from) {
   if (from == DType::kPred) return to == DType::kF32 || to == DType::kS32 || to == DType::kU32;
-  if (from == DType::kS32) return to == DType::kF32;
+  if (from == DType::kS32 || from == DType::kU32) return to == DType::kF32;
   return LaneOf(from) == DType::kF32 && FindRound(to) != nullptr;
 }
 

@@ -211,6 +211,14 @@ class Assembler : public Xbyak::CodeGenerator {
   void EmitConvert(const VmInst& inst, const Ymm& d, const Ymm& a) {
     if (inst.from == DType::kPred) return vandps(d, a, LaneOf(inst.dtype) == DType::kF32 ? Const(kOne) : Const(1));
     if (inst.from == DType::kS32) return vcvtdq2ps(d, a);
+    if (inst.from == DType::kU32) {  // both halves are exact, their sum rounds once
+      vpsrld(ymm15, a, 16);
+      vcvtdq2ps(ymm15, ymm15);
+      vmulps(ymm15, ymm15, Const(0x47800000));  // 2^16
+      vpand(d, a, Const(0xffff));
+      vcvtdq2ps(d, d);
+      return vaddps(d, d, ymm15);
+    }
     vmovaps(d, a);
     Round(inst.dtype, d);
   }

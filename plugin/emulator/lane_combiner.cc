@@ -21,6 +21,7 @@ LaneCombiner::LaneCombiner(const Body& body) {
   if (op != VOp::kAdd && op != VOp::kMul && op != VOp::kMax && op != VOp::kMin && op != VOp::kAnd && op != VOp::kOr)
     return;
   row_ = FindRowKernel(op, dtype);
+  rows_ = FindRowsKernel(op, dtype);
   kernel_ = FindKernel(op, dtype, dtype).by_mask[0];
   if (op == VOp::kAdd || op == VOp::kMul) round_ = FindRound(dtype);
   if (round_ != nullptr) row_ = nullptr;

@@ -13,6 +13,12 @@ using RowKernel = void (*)(void* dst, const void* x, int64_t n);
 // Null when there is none.
 RowKernel FindRowKernel(VOp op, DType dtype);
 
+// acc[i] = acc[i] op x[0][i] op x[1][i] op x[2][i] op x[3][i], from the left.
+using RowsKernel = void (*)(void* acc, const void* const* x, int64_t n);
+constexpr int kRowsAtOnce = 4;
+// Null when there is none.
+RowsKernel FindRowsKernel(VOp op, DType dtype);
+
 class LaneCombiner {
  public:
   explicit LaneCombiner(const Body& body);
@@ -21,6 +27,7 @@ class LaneCombiner {
   int count() const { return static_cast<int>(bytes_.size()); }  // accumulators
   int64_t bytes(int k) const { return bytes_[k]; }               // lane bytes of accumulator k
   RowKernel row_kernel() const { return row_; }
+  RowsKernel rows_kernel() const { return rows_; }
   Kernel kernel() const { return round_ == nullptr ? kernel_ : nullptr; }  // a single call combines, in place if asked
 
  private:
@@ -28,6 +35,7 @@ class LaneCombiner {
   VmProgram vm_;
   Kernel kernel_ = nullptr, round_ = nullptr;
   RowKernel row_ = nullptr;
+  RowsKernel rows_ = nullptr;
   std::vector<int64_t> bytes_;
 };
 

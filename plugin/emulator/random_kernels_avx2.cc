@@ -1,5 +1,7 @@
 #include "random_kernels.h"
 
+#include <immintrin.h>
+
 #include <cstring>
 
 namespace mychip::emulator {
@@ -10,24 +12,52 @@ constexpr int kLanes = 16;  // blocks computed side by side; loops over lanes ve
 inline uint32_t Low(uint64_t x) { return static_cast<uint32_t>(x); }
 inline uint32_t High(uint64_t x) { return static_cast<uint32_t>(x >> 32); }
 
+// The 64-bit products of 8 words with m, as high and low halves.
+inline void MultiplyWide(__m256i x, __m256i m, __m256i* high, __m256i* low) {
+  const __m256i even = _mm256_mul_epu32(x, m), odd = _mm256_mul_epu32(_mm256_srli_epi64(x, 32), m);
+  *low = _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
+  *high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
+}
+
+// Word k of 8 blocks in x[k] -> the blocks one after the other.
+inline void StoreBlocks(const __m256i* x, uint32_t* out) {
+  const __m256i a = _mm256_unpacklo_epi32(x[0], x[1]), b = _mm256_unpacklo_epi32(x[2], x[3]);
+  const __m256i c = _mm256_unpackhi_epi32(x[0], x[1]), d = _mm256_unpackhi_epi32(x[2], x[3]);
+  const __m256i r0 = _mm256_unpacklo_epi64(a, b), r1 = _mm256_unpackhi_epi64(a, b);
+  const __m256i r2 = _mm256_unpacklo_epi64(c, d), r3 = _mm256_unpackhi_epi64(c, d);
+  __m256i* to = reinterpret_cast<__m256i*>(out);
+  _mm256_storeu_si256(to, _mm256_permute2x128_si256(r0, r1, 0x20));
+  _mm256_storeu_si256(to + 1, _mm256_permute2x128_si256(r2, r3, 0x20));
+  _mm256_storeu_si256(to + 2, _mm256_permute2x128_si256(r0, r1, 0x31));
+  _mm256_storeu_si256(to + 3, _mm256_permute2x128_si256(r2, r3, 0x31));
+}
+
 void PhiloxLanes(uint64_t key, uint64_t low, uint64_t high, uint32_t* out) {
-  uint32_t x0[kLanes], x1[kLanes], x2[kLanes], x3[kLanes];
+  alignas(32) uint32_t words[4][kLanes];
   for (int i = 0; i < kLanes; ++i) {
     const uint64_t l = low + i, h = high + (l < low);
-    x0[i] = Low(l), x1[i] = High(l), x2[i] = Low(h), x3[i] = High(h);
+    words[0][i] = Low(l), words[1][i] = High(l), words[2][i] = Low(h), words[3][i] = High(h);
   }
+  constexpr int kGroups = kLanes / 8;  // independent chains
+  __m256i x[kGroups][4];
+  for (int g = 0; g < kGroups; ++g) {
+    for (int k = 0; k < 4; ++k) x[g][k] = _mm256_load_si256(reinterpret_cast<const __m256i*>(words[k] + 8 * g));
+  }
+  const __m256i m0 = _mm256_set1_epi64x(0xD2511F53), m1 = _mm256_set1_epi64x(0xCD9E8D57);
   uint32_t k0 = Low(key), k1 = High(key);
   for (int round = 0; round < 10; ++round) {
-    for (int i = 0; i < kLanes; ++i) {
-      const uint64_t p0 = uint64_t{0xD2511F53} * x0[i], p1 = uint64_t{0xCD9E8D57} * x2[i];
-      const uint32_t y0 = High(p1) ^ x1[i] ^ k0, y2 = High(p0) ^ x3[i] ^ k1;
-      x0[i] = y0, x1[i] = Low(p1), x2[i] = y2, x3[i] = Low(p0);
+    const __m256i key0 = _mm256_set1_epi32(static_cast<int>(k0)), key1 = _mm256_set1_epi32(static_cast<int>(k1));
+    for (int g = 0; g < kGroups; ++g) {
+      __m256i high0, low0, high1, low1;
+      MultiplyWide(x[g][0], m0, &high0, &low0);
+      MultiplyWide(x[g][2], m1, &high1, &low1);
+      x[g][0] = _mm256_xor_si256(_mm256_xor_si256(high1, x[g][1]), key0);
+      x[g][2] = _mm256_xor_si256(_mm256_xor_si256(high0, x[g][3]), key1);
+      x[g][1] = low1, x[g][3] = low0;
     }
     k0 += 0x9E3779B9, k1 += 0xBB67AE85;
   }
-  for (int i = 0; i < kLanes; ++i) {
-    out[4 * i] = x0[i], out[4 * i + 1] = x1[i], out[4 * i + 2] = x2[i], out[4 * i + 3] = x3[i];
-  }
+  for (int g = 0; g < kGroups; ++g) StoreBlocks(x[g], out + 32 * g);
 }
 
 template <int kRotation>

@@ -87,6 +87,15 @@ void Row(void* dst, const void* src, int64_t n) {
   *static_cast<T*>(dst) = acc[0];
 }
 
+template <typename T, typename Op>
+void Rows(void* acc, const void* const* x, int64_t n) {
+  T* a = static_cast<T*>(acc);
+  const T *x0 = static_cast<const T*>(x[0]), *x1 = static_cast<const T*>(x[1]);
+  const T *x2 = static_cast<const T*>(x[2]), *x3 = static_cast<const T*>(x[3]);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) a[i] = Op::Do(Op::Do(Op::Do(Op::Do(a[i], x0[i]), x1[i]), x2[i]), x3[i]);
+}
+
 template <typename T, bool kArithmetic>
 RowKernel Find(VOp op) {
   if constexpr (kArithmetic) {
@@ -135,6 +144,14 @@ RowKernel FindRowKernel(VOp op, DType dtype) {
     default:
       return nullptr;
   }
+}
+
+RowsKernel FindRowsKernel(VOp op, DType dtype) {
+  if (dtype == DType::kF32 && op == VOp::kAdd) return Rows<float, Add>;
+  if (dtype == DType::kF32 && op == VOp::kMax) return Rows<float, Max>;
+  if (dtype == DType::kF32 && op == VOp::kMin) return Rows<float, Min>;
+  if (dtype == DType::kF64 && op == VOp::kAdd) return Rows<double, Add>;
+  return nullptr;
 }
 
 }  // namespace mychip::emulator

@@ -177,6 +177,9 @@ ReducePlan::ReducePlan(const ReduceCmd& cmd) : map_body(MapBody(cmd)), combiner(
     return;
   }
   work = map.vm.work + 1;
+  const VmProgram& vm = map.vm;
+  in_place = vm.insts.empty() && vm.params.size() == 1 && vm.results.size() == 1 && vm.params[0].load == nullptr &&
+             vm.params[0].access == Access::kDirect && vm.results[0].value == vm.params[0].value;
 
   finish_body = FinishBody(cmd, reduced == 0);
   StageSpec last;

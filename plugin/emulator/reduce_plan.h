@@ -24,6 +24,7 @@ struct ReducePlan {
   int64_t kept = 1, reduced = 1;
   double work = 1;  // per element
   bool columns = false;
+  bool in_place = false;  // mapped values are the input's own memory
 
   // Rows.
   int64_t row_run = 1;  // pieces do not cross multiples of this within a kept index

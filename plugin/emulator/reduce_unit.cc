@@ -231,7 +231,17 @@ class SpanFolder {
   void FoldRun(int64_t outer, int64_t column, int64_t width, int64_t first, int64_t last, void* const* dst, int64_t n) {
     void* const* acc = run_.At(0);
     int64_t rows_in_acc = 0;
+    const RowsKernel rows_kernel = plan_.in_place && plan_.rows_per_tile == 1 ? plan_.combiner.rows_kernel() : nullptr;
     for (int64_t t = first; t < last; ++t) {
+      if (rows_kernel != nullptr && t > first && t + kRowsAtOnce <= last) {
+        const void* x[kRowsAtOnce];
+        for (int k = 0; k < kRowsAtOnce; ++k) {
+          x[k] = w_->Map((outer * plan_.reduced + t + k) * plan_.inner + column, width)[0];
+        }
+        rows_kernel(acc[0], x, width);
+        t += kRowsAtOnce - 1;
+        continue;
+      }
       const int64_t row = t * plan_.rows_per_tile, rows = std::min(plan_.rows_per_tile, plan_.reduced - row);
       const int64_t position = (outer * plan_.reduced + row) * plan_.inner + column;
       const int64_t lanes = plan_.rows_per_tile == 1 ? width : rows * width;
