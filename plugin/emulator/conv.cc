@@ -12,8 +12,8 @@
 namespace mychip::emulator {
 namespace {
 
-constexpr int64_t kColumnBlock = 256;
-constexpr int64_t kRowLimit = 1024;  // rows of a task at most
+constexpr int64_t kColumnBlock = 288;  // a multiple of every panel's width
+constexpr int64_t kRowLimit = 1024;    // rows of a task at most
 constexpr int64_t kAccumulatorBytes = 256 << 10;
 constexpr int64_t kSlabBytes = 512 << 10;
 constexpr int64_t kSharedBytes = 64 << 20;  // rhs packed once for all tasks up to this size
@@ -78,7 +78,7 @@ class Conv {
                               Name(cmd.lhs.dtype), Name(cmd.rhs.dtype), Name(cmd.accumulate));
     }
     // Few columns a group leave the tile empty: put groups side by side in the vector instead.
-    lanes_ = plan_.groups >= kMinLanes && plan_.columns < Kernels<T>().nr / 2;
+    lanes_ = plan_.groups >= kMinLanes && plan_.columns < Kernels<T>().vector;
   }
 
   Status Run(const Buffers& buffers) const {
@@ -111,7 +111,7 @@ class Conv {
     Launch l{buffers, phase};
     l.taps = TileTaps(phase);
     l.groups = lanes_ ? 1 : plan_.groups;
-    l.lanes = lanes_ ? RoundUp(plan_.groups, Kernels<T>().nr / 2) : 1;
+    l.lanes = lanes_ ? RoundUp(plan_.groups, Kernels<T>().vector) : 1;
     l.width = lanes_ ? plan_.columns * l.lanes : plan_.columns;
     const int64_t blocks = l.taps.boxes();
     // Part of the numerics: from the shape alone.
@@ -177,7 +177,7 @@ class Conv {
     l->whole_slab = l->splits == 1 && phase.depth > 0 && slab_bytes(l->taps.Whole()) <= kSlabBytes;
   }
 
-  int64_t PaddedWidth(const Launch& l) const { return lanes_ ? l.width : RoundUp(l.width, Kernels<T>().nr); }
+  int64_t PaddedWidth(const Launch& l) const { return lanes_ ? l.width : RoundUp(l.width, PanelWidth<T>(l.width)); }
 
   // Packs rhs once when several tasks use the same part of it.
   void PackRhs(Launch* l) const {
@@ -218,10 +218,11 @@ class Conv {
     // Runs along the innermost axis that has several taps have one stride.
     size_t axis = box.count.size() - 1;
     while (axis > 0 && box.count[axis] == 1) --axis;
-    const int64_t run = box.count[axis], stride = l.phase.axes[axis].rhs_stride, nr = Kernels<T>().nr;
+    const int64_t run = box.count[axis], stride = l.phase.axes[axis].rhs_stride, width = PanelWidth<T>(l.width);
     for (int64_t k = 0; k < depth; k += run) {
       const uint8_t* source = rhs + (offsets[k] + column * plan_.rhs_column_stride) * size;
-      PackColumns<T>(source, size, stride, plan_.rhs_column_stride, load_rhs_, run, n, out + k * nr, depth * nr);
+      PackColumns<T>(source, size, stride, plan_.rhs_column_stride, load_rhs_, run, n, width, out + k * width,
+                     depth * width);
     }
   }
 
@@ -279,20 +280,20 @@ class Conv {
 
   void Multiply(const Launch& l, const Task& t, const Lhs& lhs, int64_t block, const ConvBox& taps, int64_t column,
                 int64_t n, const Accumulators& acc, bool accumulate) const {
-    const int64_t depth = taps.size(), nr = Kernels<T>().nr, rows = t.rows.size();
+    const int64_t depth = taps.size(), width = PanelWidth<T>(l.width), rows = t.rows.size();
     int64_t* offsets = UnitScratch<int64_t>(ScratchSlot::kOffsets, depth);
     lhs.address.Taps(l.phase, taps, offsets);
     const T* rhs;
     if (l.shared_rhs != nullptr) {
       rhs = l.shared_rhs + SharedOffset(l, t.group, block) + (lanes_ ? 0 : column * depth);
     } else {
-      T* packed = UnitScratch<T>(ScratchSlot::kPackedB, (lanes_ ? n : RoundUp(n, nr)) * depth);
+      T* packed = UnitScratch<T>(ScratchSlot::kPackedB, (lanes_ ? n : RoundUp(n, width)) * depth);
       PackBlock(l, t.group, taps, column, n, packed);
       rhs = packed;
     }
     const BlockRows<T> block_rows{lhs.base, lhs.row_offsets.data(), offsets, 0};
     if (!lanes_) {
-      MultiplyBlock<T>(rows, n, depth, block_rows, {rhs, depth * nr, nr}, acc.data, acc.stride, accumulate);
+      MultiplyBlock<T>(rows, n, depth, block_rows, {rhs, depth * width, width}, acc.data, acc.stride, accumulate);
       return;
     }
     for (int64_t c = 0; c < plan_.columns; ++c) {

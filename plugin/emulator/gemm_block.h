@@ -22,11 +22,15 @@ struct BlockRows {
   int64_t k_stride;
 };
 
-// Panels of Kernels<T>().nr columns: panel p starts at data + p * panel_stride, its row k at + k * k_stride.
+// Columns of a panel when a block has n of them: nr, unless that left most of the last tile empty.
+template <typename T>
+int64_t PanelWidth(int64_t n);
+
+// Panels of `width` columns (see PanelWidth): panel p starts at data + p * panel_stride, its row k at + k * width.
 template <typename T>
 struct BlockColumns {
   const T* data;
-  int64_t panel_stride, k_stride;
+  int64_t panel_stride, width;
 };
 
 // c[i * c_stride + j] (+)= sum_k rows(i, k) * columns(k, j) for i < m, j < n.
@@ -40,10 +44,10 @@ void MultiplyWide(int64_t m, int64_t n, int64_t k, const BlockRows<T>& rows, con
                   int64_t c_stride, bool accumulate);
 
 // Packs columns [0, n) of depth k of a matrix whose element (k, j) lies `k_stride`, `n_stride` elements of
-// `element_size` bytes apart, into panels as above (k_stride = nr), zero beyond n.
+// `element_size` bytes apart, into panels of `width` columns as above, zero beyond n.
 template <typename T>
 void PackColumns(const uint8_t* source, int64_t element_size, int64_t k_stride, int64_t n_stride, Loader<T> load,
-                 int64_t k, int64_t n, T* panels, int64_t panel_stride);
+                 int64_t k, int64_t n, int64_t width, T* panels, int64_t panel_stride);
 
 // c[i * c_stride + j] (+)= sum_k rows(i, k)[j] * b[k * n + j]: n independent products side by side.
 template <typename T>

@@ -40,15 +40,16 @@ constexpr int kMaxTileColumns = 128;
 
 template <typename T>
 struct TileKernels {
-  int mr = 0, nr = 0;  // rows and columns of a full tile
+  int mr = 0, nr = 0, vector = 0;  // rows and columns of a full tile, elements of a vector
   // By rows in use, 1..mr. All give bit-equal elements.
   void (*tile[kMaxTileRows + 1])(const TileArgs<T>&) = {};
-  void (*half[kMaxTileRows + 1])(const TileArgs<T>&) = {};  // the first nr / 2 columns only
+  // The first 1 or 2 vectors of columns only: narrow[vectors - 1][rows].
+  void (*narrow[2][kMaxTileRows + 1])(const TileArgs<T>&) = {};
   // For few rows against an unpacked b: rows r <= wide_rows use wide[r] with wide_columns[r] columns.
   int wide_rows = 0;
   int wide_columns[kMaxTileRows + 1] = {};
   void (*wide[kMaxTileRows + 1])(const TileArgs<T>&) = {};
-  // By rows in use: c[i][j] (+)= sum_k a[i][offset(k) + j] * b[k * b_stride + j] for j < n, a multiple of nr / 2.
+  // By rows in use: c[i][j] (+)= sum_k a[i][offset(k) + j] * b[k * b_stride + j] for j < n, a multiple of vector.
   void (*lanes[kMaxTileRows + 1])(int64_t n, const TileArgs<T>&) = {};
 };
 

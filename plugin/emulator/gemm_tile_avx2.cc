@@ -93,8 +93,9 @@ template <typename L>
 constexpr TileKernels<typename L::T> MakeKernels() {
   return {6,
           2 * L::kLanes,
+          L::kLanes,
           {nullptr, Tile<L, 1, 2>, Tile<L, 2, 2>, Tile<L, 3, 2>, Tile<L, 4, 2>, Tile<L, 5, 2>, Tile<L, 6, 2>},
-          {nullptr, Tile<L, 1, 1>, Tile<L, 2, 1>, Tile<L, 3, 1>, Tile<L, 4, 1>, Tile<L, 5, 1>, Tile<L, 6, 1>},
+          {{nullptr, Tile<L, 1, 1>, Tile<L, 2, 1>, Tile<L, 3, 1>, Tile<L, 4, 1>, Tile<L, 5, 1>, Tile<L, 6, 1>}},
           4,
           {0, 8 * L::kLanes, 6 * L::kLanes, 4 * L::kLanes, 3 * L::kLanes},
           {nullptr, Tile<L, 1, 8>, Tile<L, 2, 6>, Tile<L, 3, 4>, Tile<L, 4, 3>},

@@ -1,4 +1,4 @@
-// The micro-kernels for AVX-512: 8x32 in f32. Used where the processor has it; results are those of AVX2, bit by bit.
+// The micro-kernels for AVX-512: 8x48 in f32. Used where the processor has it; results are those of AVX2, bit by bit.
 #include <immintrin.h>
 
 #include "gemm_tile.h"
@@ -33,11 +33,14 @@ struct F64 {
 template <typename L>
 constexpr TileKernels<typename L::T> MakeKernels() {
   return {8,
-          2 * L::kLanes,
-          {nullptr, Tile<L, 1, 2>, Tile<L, 2, 2>, Tile<L, 3, 2>, Tile<L, 4, 2>, Tile<L, 5, 2>, Tile<L, 6, 2>,
-           Tile<L, 7, 2>, Tile<L, 8, 2>},
-          {nullptr, Tile<L, 1, 1>, Tile<L, 2, 1>, Tile<L, 3, 1>, Tile<L, 4, 1>, Tile<L, 5, 1>, Tile<L, 6, 1>,
-           Tile<L, 7, 1>, Tile<L, 8, 1>},
+          3 * L::kLanes,
+          L::kLanes,
+          {nullptr, Tile<L, 1, 3>, Tile<L, 2, 3>, Tile<L, 3, 3>, Tile<L, 4, 3>, Tile<L, 5, 3>, Tile<L, 6, 3>,
+           Tile<L, 7, 3>, Tile<L, 8, 3>},
+          {{nullptr, Tile<L, 1, 1>, Tile<L, 2, 1>, Tile<L, 3, 1>, Tile<L, 4, 1>, Tile<L, 5, 1>, Tile<L, 6, 1>,
+            Tile<L, 7, 1>, Tile<L, 8, 1>},
+           {nullptr, Tile<L, 1, 2>, Tile<L, 2, 2>, Tile<L, 3, 2>, Tile<L, 4, 2>, Tile<L, 5, 2>, Tile<L, 6, 2>,
+            Tile<L, 7, 2>, Tile<L, 8, 2>}},
           4,
           {0, 8 * L::kLanes, 6 * L::kLanes, 4 * L::kLanes, 4 * L::kLanes},
           {nullptr, Tile<L, 1, 8>, Tile<L, 2, 6>, Tile<L, 3, 4>, Tile<L, 4, 4>},

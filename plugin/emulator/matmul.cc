@@ -190,7 +190,7 @@ class MatMul {
     const bool one_pass = k_ <= kPackedDepth;
     const int64_t held = std::min(t.r1 - t.r0, one_pass ? kRowBlock : t.r1 - t.r0);
     const bool wide = Wide(ColumnSide(), Rows());
-    const int64_t nr = Kernels<T>().nr, padded = (columns + nr - 1) / nr * nr;
+    const int64_t width = PanelWidth<T>(columns), padded = (columns + width - 1) / width * width;
     const int64_t kept = t.r1 - t.r0 > kRowBlock ? std::min(k_, kPackedDepth) : std::min(k_, kDepthBlock);
     T* const panels = wide ? nullptr : UnitScratch<T>(ScratchSlot::kPackedB, padded * kept);
     Accumulators acc = Place(t, t.r0, c, held, columns);
@@ -210,18 +210,18 @@ class MatMul {
             continue;
           }
           T* const packed = panels + (kept > kDepthBlock ? (k - k0) * padded : 0);
-          if (r == t.r0) PackPanels(t, c, columns, k, depth, packed);
-          MultiplyBlock<T>(rows, columns, depth, block, {packed, depth * nr, nr}, out, acc.stride, k > 0);
+          if (r == t.r0) PackPanels(t, c, columns, k, depth, width, packed);
+          MultiplyBlock<T>(rows, columns, depth, block, {packed, depth * width, width}, out, acc.stride, k > 0);
         }
         if (k1 == k_) Finish(t, {out, acc.stride, acc.direct}, r, c, rows, columns);
       }
     }
   }
 
-  void PackPanels(const Task& t, int64_t c, int64_t columns, int64_t k, int64_t depth, T* panels) const {
+  void PackPanels(const Task& t, int64_t c, int64_t columns, int64_t k, int64_t depth, int64_t width, T* panels) const {
     const Operand<T>& side = ColumnSide();
     PackColumns<T>(side.Address(t.buffers, t.batch.data(), c, k), side.size, side.k_stride, side.free_stride, side.load,
-                   depth, columns, panels, depth * Kernels<T>().nr);
+                   depth, columns, width, panels, depth * width);
   }
 
   BlockRows<T> LoadRows(const Task& t, int64_t r, int64_t rows, int64_t k, int64_t depth, int64_t columns,

@@ -29,6 +29,11 @@ def matrix_cases():
     yield Case("matrix f32", "batch 96x(128x128x64)", tf.matmul, inputs, flops=2 * 96 * 128 * 128 * 64)
     import ml_dtypes
 
+    # Skinny: few rows, a matrix times a vector, and a batch of a training step.
+    for m, k, n in ((1, 1024, 4096), (32, 784, 512), (32, 512, 10)):
+        yield Case(
+            "matrix f32", f"matmul {m}x{k}x{n}", tf.matmul, [_numbers(m, k), _numbers(k, n)], flops=2 * m * k * n
+        )
     for dtype in ("float16", ml_dtypes.bfloat16):
         for size in (512, 1024):
             name = f"matmul {size} {getattr(dtype, '__name__', dtype)}"
@@ -75,13 +80,31 @@ def convolution_cases():
 
         yield Case("convolution input gradient", name, input_gradient, [dy, f], flops=flops)
         yield Case("convolution filter gradient", name, filter_gradient, [x, dy], flops=flops)
-    x, f = _numbers(32, 56, 56, 64), _numbers(3, 3, 64, 1, seed=1)
+    yield from depthwise_cases()
+
+
+def depthwise_cases():
+    import tensorflow as tf
+    from harness import Case
+
+    # A small batch: XLA:CPU takes a hundred times as long as the others.
+    x, f, dy = _numbers(8, 56, 56, 64), _numbers(3, 3, 64, 1, seed=1), _numbers(8, 56, 56, 64, seed=2)
     flops = 2.0 * x.size * 9
+    same = {"strides": [1, 1, 1, 1], "padding": "SAME"}
 
-    def depthwise(x, f):
-        return tf.nn.depthwise_conv2d(x, f, [1, 1, 1, 1], "SAME")
+    def forward(x, f):
+        return tf.raw_ops.DepthwiseConv2dNative(input=x, filter=f, **same)
 
-    yield Case("convolution forward", "depthwise 3x3 56x56x64", depthwise, [x, f], flops=flops)
+    def input_gradient(dy, f):
+        return tf.raw_ops.DepthwiseConv2dNativeBackpropInput(input_sizes=x.shape, filter=f, out_backprop=dy, **same)
+
+    def filter_gradient(x, dy):
+        return tf.raw_ops.DepthwiseConv2dNativeBackpropFilter(input=x, filter_sizes=f.shape, out_backprop=dy, **same)
+
+    name = "depthwise 3x3 56x56x64"
+    yield Case("convolution forward", name, forward, [x, f], flops=flops)
+    yield Case("convolution input gradient", name, input_gradient, [dy, f], flops=flops)
+    yield Case("convolution filter gradient", name, filter_gradient, [x, dy], flops=flops)
 
 
 def memory_cases():

@@ -140,8 +140,15 @@ TEST(MatMul, FloatErrorIsThatOfBlockedSummation) {
 
 TEST(MatMul, BitEqualOverCoresVectorsAndPositions) {
   Random random(3);
-  for (const auto& [m, n, k] : std::vector<std::tuple<int64_t, int64_t, int64_t>>{
-           {200, 300, 700}, {1, 2000, 500}, {2000, 3, 400}, {64, 1024, 333}, {700, 64, 64}, {1, 5000, 512}}) {
+  for (const auto& [m, n, k] : std::vector<std::tuple<int64_t, int64_t, int64_t>>{{200, 300, 700},
+                                                                                  {1, 2000, 500},
+                                                                                  {2000, 3, 400},
+                                                                                  {64, 1024, 333},
+                                                                                  {700, 64, 64},
+                                                                                  {1, 5000, 512},
+                                                                                  {70, 58, 200},
+                                                                                  {33, 112, 100},
+                                                                                  {64, 1024, 1024}}) {
     for (int layout = 0; layout < 4; ++layout) {
       Problem p = MakeProblem(random, kF32Case, {2}, m, n, k, layout == 0 ? Layout::kDense : Layout::kAny);
       FillUniform(random, &p.a), FillUniform(random, &p.b);

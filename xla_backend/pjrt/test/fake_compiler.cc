@@ -49,6 +49,20 @@ Result<Compiled> Add(int64_t n) {
   return Finish(std::move(compiled), &builder);
 }
 
+// hundred: r0 = p0 + 100 p1, one addition a command.
+Result<Compiled> Hundred() {
+  ProgramBuilder builder("hundred");
+  Compiled compiled;
+  compiled.name = "hundred";
+  compiled.parameters = {Array(DType::kF32, {kN}), Array(DType::kF32, {kN})};
+  compiled.results = {Array(DType::kF32, {kN})};
+  const int a = builder.Argument(4 * kN), b = builder.Argument(4 * kN), out = builder.Argument(4 * kN);
+  compiled.bindings = {{0, -1}, {1, -1}, {-1, 0}};
+  AddVector(&builder, VOp::kAdd, a, b, out, kN);
+  for (int i = 1; i < 100; ++i) AddVector(&builder, VOp::kAdd, out, b, out, kN);
+  return Finish(std::move(compiled), &builder);
+}
+
 // update: r0 = p0 + p1, written over p0; r1 = p0 * p1.
 Result<Compiled> Update() {
   ProgramBuilder builder("update");
@@ -111,6 +125,7 @@ Result<Compiled> Compile(const std::string& format, const std::string& code, con
   if (format != "hlo") return Unimplemented("the stand-in compiler knows \"hlo\" only");
   if (code == "add") return Add(kN);
   if (code == "add_empty") return Add(0);
+  if (code == "hundred") return Hundred();
   if (code == "update") return Update();
   if (code == "pick") return Pick();
   if (code == "slow") return Slow();

@@ -253,8 +253,8 @@ int main(int argc, char** argv) {
   int run = 0;
   for (const auto& group :
        {mychip::pjrt_test::ApiTests, mychip::pjrt_test::TransferTests, mychip::pjrt_test::ExecuteTests,
-        mychip::pjrt_test::DonationTests, mychip::pjrt_test::FailureTests, mychip::pjrt_test::LifetimeTests,
-        mychip::pjrt_test::AsyncTransferTests}) {
+        mychip::pjrt_test::DonationTests, mychip::pjrt_test::FailureTests, mychip::pjrt_test::LaunchTests,
+        mychip::pjrt_test::LifetimeTests, mychip::pjrt_test::AsyncTransferTests}) {
     for (const Test& test : group()) {
       if (argc > 1 && std::string(test.name).find(argv[1]) == std::string::npos) continue;
       std::printf("%s\n", test.name);

@@ -44,6 +44,7 @@ std::vector<Test> TransferTests();
 std::vector<Test> ExecuteTests();
 std::vector<Test> DonationTests();
 std::vector<Test> FailureTests();
+std::vector<Test> LaunchTests();
 std::vector<Test> LifetimeTests();
 std::vector<Test> AsyncTransferTests();
 
