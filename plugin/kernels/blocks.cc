@@ -68,6 +68,7 @@ struct MatrixDiagOp : DiagonalBase {
     MYCHIP_ASSIGN_OR_RETURN(const DiagonalSpec spec, Spec(ctx, full ? 1 : -1));
     int64_t rows = -1, columns = -1;
     if (full) {
+      MYCHIP_RETURN_IF_ERROR(CheckScalar(ctx, 4, "padding_value"));
       MYCHIP_ASSIGN_OR_RETURN(rows, ctx.HostInt(2));
       MYCHIP_ASSIGN_OR_RETURN(columns, ctx.HostInt(3));
     }

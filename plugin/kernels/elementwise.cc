@@ -167,6 +167,25 @@ class Equality : public PointwiseKernel {
   }
 };
 
+// The bounds are scalars or have the operand's shape.
+class ClipByValue : public PointwiseKernel {
+ public:
+  explicit ClipByValue(Construction& c) : PointwiseKernel(c, &ops::ClipByValue, Shapes::kBroadcast) {}
+  Status Compute(Context& ctx) const override {
+    MYCHIP_ASSIGN_OR_RETURN(const std::vector<Input> in, ctx.AllInputs());
+    const Dims& dims = in[0].type.dims;
+    for (int i : {1, 2}) {
+      const Dims& bound = in[i].type.dims;
+      if (bound.empty() || bound == dims) continue;
+      return InvalidArgument(
+          "clip_value_min and clip_value_max must be either of the same shape as input, or a scalar. input shape: %s, "
+          "but bound %d has shape %s",
+          ops::ToString(dims).c_str(), i, ops::ToString(bound).c_str());
+    }
+    return PointwiseKernel::Compute(ctx);
+  }
+};
+
 class AddN : public Kernel {
  public:
   explicit AddN(Construction&) {}
@@ -389,7 +408,7 @@ void RegisterElementwise() {
       {"AddN", T(kNumber & ~kInt32), {}, &New<AddN>},
       {"Select", T(kAny), {}, &New<Pointwise<&Direct<VOp::kSelect>, Shapes::kSelect>>},
       {"SelectV2", T(kAny), {}, &New<Pointwise<&Direct<VOp::kSelect>>>},
-      {"ClipByValue", T(kReal), {}, NewF<&ops::ClipByValue>},
+      {"ClipByValue", T(kReal), {}, &New<ClipByValue>},
   });
 }
 

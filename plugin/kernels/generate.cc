@@ -16,7 +16,7 @@ class Fill : public Kernel {
   Status Compute(Context& ctx) const override {
     MYCHIP_ASSIGN_OR_RETURN(const Dims dims, ctx.HostInts(0));
     MYCHIP_ASSIGN_OR_RETURN(const Input value, ctx.In(1));
-    if (value.rank() != 0) {
+    if (value.rank() > 1 || value.type.elements() != 1) {  // a vector of one counts, as on the CPU
       return InvalidArgument("value must be a scalar, got shape %s", ops::ToString(value.type.dims).c_str());
     }
     for (int64_t n : dims) {
@@ -26,7 +26,7 @@ class Fill : public Kernel {
     CacheKey key;
     key.Add(reinterpret_cast<int64_t>(&New<Fill>)).Add(out);
     MYCHIP_ASSIGN_OR_RETURN(const ProgramPtr program, ctx.Program(key, [&]() -> Result<ProgramPtr> {
-      MYCHIP_ASSIGN_OR_RETURN(const ops::Movement m, ops::Broadcast(value.type, dims));
+      MYCHIP_ASSIGN_OR_RETURN(const ops::Movement m, ops::Broadcast({out.dtype, {}}, dims));
       return ops::Assemble("fill", m);
     }));
     return ctx.Launch(program, {value.span()}, {{out, {}}});

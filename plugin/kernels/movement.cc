@@ -82,6 +82,13 @@ struct SliceOp {
     MYCHIP_ASSIGN_OR_RETURN(const Input in, ctx.In(0));
     MYCHIP_ASSIGN_OR_RETURN(const std::vector<int64_t> begin, ctx.HostInts(1));
     MYCHIP_ASSIGN_OR_RETURN(const std::vector<int64_t> size, ctx.HostInts(2));
+    for (int i : {1, 2}) {
+      MYCHIP_ASSIGN_OR_RETURN(const Input given, ctx.In(i));
+      if (given.rank() == 1) continue;
+      return InvalidArgument(
+          "Expected begin and size arguments to be 1-D tensors of size %d, but got shape %s instead.", in.rank(),
+          ops::ToString(given.type.dims).c_str());
+    }
     return Single(0, ops::Slice(in.type, begin, size));
   }
 };
@@ -98,13 +105,22 @@ struct ByVector {
   }
 };
 
+Status CheckPaddings(Context& ctx) {
+  MYCHIP_ASSIGN_OR_RETURN(const Input paddings, ctx.In(1));
+  const Dims& dims = paddings.type.dims;
+  if (dims.size() == 2 && dims[1] == 2) return OkStatus();
+  return InvalidArgument("paddings must be a matrix with 2 columns: %s", ops::ToString(dims).c_str());
+}
+
 struct PadOp {
   static constexpr char kName[] = "pad";
   explicit PadOp(Construction&) {}
   Result<Plan> Make(Context& ctx) const {
     MYCHIP_ASSIGN_OR_RETURN(const Input in, ctx.In(0));
+    MYCHIP_RETURN_IF_ERROR(CheckPaddings(ctx));
     MYCHIP_ASSIGN_OR_RETURN(const std::vector<int64_t> paddings, ctx.HostInts(1));
     const bool has_value = ctx.num_inputs() > 2;  // PadV2
+    if (has_value) MYCHIP_RETURN_IF_ERROR(CheckScalar(ctx, 2, "constant_values"));
     MYCHIP_ASSIGN_OR_RETURN(Movement m, ops::Pad(in.type, paddings, has_value));
     return has_value ? Plan{std::move(m), {0, 2}} : Plan{std::move(m), {0}};
   }
@@ -115,6 +131,7 @@ struct MirrorPadOp {
   explicit MirrorPadOp(Construction& c) : symmetric(c.String("mode") == "SYMMETRIC") {}
   Result<Plan> Make(Context& ctx) const {
     MYCHIP_ASSIGN_OR_RETURN(const Input in, ctx.In(0));
+    MYCHIP_RETURN_IF_ERROR(CheckPaddings(ctx));
     MYCHIP_ASSIGN_OR_RETURN(const std::vector<int64_t> paddings, ctx.HostInts(1));
     return Single(0, ops::MirrorPad(in.type, paddings, symmetric));
   }

@@ -21,6 +21,13 @@ inline Result<Plan> Single(int index, Result<Movement> movement) {
   return Plan{std::move(m), {index}};
 }
 
+// A value to fill with must be a scalar: `name` is the op's input `index`.
+inline Status CheckScalar(Context& ctx, int index, const char* name) {
+  MYCHIP_ASSIGN_OR_RETURN(const Input in, ctx.In(index));
+  if (in.rank() == 0) return OkStatus();
+  return InvalidArgument("%s must be a scalar. Found: %s", name, ops::ToString(in.type.dims).c_str());
+}
+
 // P: constructor from Construction&, name, and Result<Plan> Make(Context&) const.
 template <class P, Place place>
 class Mover : public Kernel {

@@ -78,8 +78,10 @@ class FusedBatchNorm : public BatchNormKernel {
     MYCHIP_RETURN_IF_ERROR(CheckChannels("scale", in[1], s.channels));
     MYCHIP_RETURN_IF_ERROR(CheckChannels("offset", in[2], s.channels));
     const bool reads_statistics = !training_ || factor_ != 1;
-    for (int i = 3; i < 5 && reads_statistics; ++i) {
-      MYCHIP_RETURN_IF_ERROR(CheckChannels(i == 3 ? "mean" : "variance", in[i], s.channels));
+    for (int i = 3; i < 5; ++i) {
+      const char* const name = i == 3 ? "estimated_mean" : "estimated_variance";
+      const int64_t size = reads_statistics || in[i].rank() != 1 ? s.channels : in[i].type.dims[0];
+      MYCHIP_RETURN_IF_ERROR(CheckChannels(name, in[i], size));
     }
     MYCHIP_RETURN_IF_ERROR(training_ ? Train(ctx, in, s) : Infer(ctx, in, s));
     return ctx.num_outputs() > 5 ? ZeroOutput(ctx, 5, {}) : OkStatus();

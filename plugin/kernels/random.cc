@@ -30,7 +30,7 @@ Status CheckState(const Input& key, const Input& counter, int64_t alg) {
 // Sign-extended for signed dtypes.
 Status Bound(Context& ctx, int index, const char* name, uint64_t* value) {
   MYCHIP_ASSIGN_OR_RETURN(const Input in, ctx.In(index));
-  if (in.type.elements() != 1) {
+  if (in.rank() != 0) {
     return InvalidArgument("%s must be 0-D, got shape %s", name, ops::ToString(in.type.dims).c_str());
   }
   switch (in.type.dtype) {
