@@ -44,7 +44,9 @@ void FillIota(void* dst, DType dtype, int64_t first, int64_t inner, int64_t size
 
 // One file per group of dtypes; each returns an empty set for what it does not know.
 KernelSet FindF32Kernel(VOp op, DType result);
-KernelSet FindF32MathKernel(VOp op);
+KernelSet FindF32MathKernel(VOp op);  // the best of the next two
+KernelSet FindF32MathAvx2(VOp op);
+KernelSet FindF32MathAvx512(VOp op);
 KernelSet FindF64Kernel(VOp op, DType result);
 KernelSet FindIntKernel(VOp op, DType result, DType operand);
 KernelSet FindComplexKernel(VOp op, DType result, DType operand);

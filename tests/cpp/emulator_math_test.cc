@@ -10,6 +10,27 @@
 namespace mychip {
 namespace {
 
+// The same bits whichever vectors the processor has, over floats of every magnitude.
+TEST(Math, SameBitsInBothVectorWidths) {
+  if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512dq")) GTEST_SKIP() << "needs AVX-512";
+  std::vector<float> x, y;
+  for (uint64_t bits = 0; bits < uint64_t{1} << 32; bits += 401 * 64) {
+    const uint32_t word = static_cast<uint32_t>(bits);
+    float v;
+    std::memcpy(&v, &word, 4);
+    x.push_back(v);
+  }
+  y.assign(x.rbegin(), x.rend());
+  std::vector<float> narrow(x.size()), wide(x.size());
+  for (VOp op : {VOp::kCbrt, VOp::kExp, VOp::kExpm1, VOp::kLog, VOp::kLog1p, VOp::kTanh, VOp::kLogistic, VOp::kSin,
+                 VOp::kCos, VOp::kTan, VOp::kErf, VOp::kErfc, VOp::kErfInv, VOp::kRem, VOp::kFloorMod, VOp::kPow}) {
+    const int64_t n = static_cast<int64_t>(x.size());
+    emulator::FindF32MathAvx2(op).by_mask[0](narrow.data(), x.data(), y.data(), nullptr, n, 0);
+    emulator::FindF32MathAvx512(op).by_mask[0](wide.data(), x.data(), y.data(), nullptr, n, 0);
+    EXPECT_EQ(std::memcmp(narrow.data(), wide.data(), 4 * x.size()), 0) << Name(op);
+  }
+}
+
 using emulator::FindKernel;
 using emulator::Kernel;
 
