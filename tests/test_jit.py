@@ -166,10 +166,14 @@ def test_stateful_random(device: str) -> None:
     assert len(draws) == 16
     assert len(np.unique(np.round(np.stack(draws).reshape(16, -1)[:, :3], 6))) > 40, "draws repeat"
     for values in draws:
-        assert 0 <= values.min() and values.max() < 1
-        assert abs(values.mean() - 1 / 2) < 0.04 and abs(values.std() - 12**-0.5) < 0.02
-    assert abs(normal.mean() - 3) < 0.1 and abs(normal.std() - 2) < 0.1
-    assert np.abs(cut).max() <= 2 and abs(cut.std() - 0.88) < 0.03
+        assert values.min() >= 0
+        assert values.max() < 1
+        assert abs(values.mean() - 1 / 2) < 0.04
+        assert abs(values.std() - 12**-0.5) < 0.02
+    assert abs(normal.mean() - 3) < 0.1
+    assert abs(normal.std() - 2) < 0.1
+    assert np.abs(cut).max() <= 2
+    assert abs(cut.std() - 0.88) < 0.03
     assert sorted(np.unique(integers)) == list(range(-2, 5))
 
 
