@@ -11,6 +11,8 @@ import keras
 import tensorflow as tf
 from tensorflow.python.framework import op_callbacks
 
+from mychip.mixed_precision.names import name_of
+
 
 @dataclass(frozen=True)
 class Op:
@@ -64,7 +66,7 @@ def watch(
 
         def passed(x: Any) -> Any:
             def gradient(dy: Any) -> Any:
-                watcher.backward_layer = layer.path
+                watcher.backward_layer = name_of(layer)
                 if on_gradient is not None:
                     on_gradient(layer, dy)
                 return dy
@@ -74,12 +76,12 @@ def watch(
         return tf.custom_gradient(passed)(tensor)
 
     def call(layer: Any, *args: Any, **kwargs: Any) -> Any:
-        watcher.stack.append(layer.path)
+        watcher.stack.append(name_of(layer))
         try:
             result = original(layer, *args, **kwargs)
         finally:
             watcher.stack.pop()
-        watcher.stack.append(layer.path)
+        watcher.stack.append(name_of(layer))
         try:
             return tf.nest.map_structure(lambda t: probe(layer, t), result)
         finally:
