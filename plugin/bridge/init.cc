@@ -7,6 +7,7 @@
 #include "bridge.h"
 #include "mychip/runtime/config.h"
 #include "mychip/runtime/export.h"
+#include "placement.h"
 
 extern "C" void mychip_InitBridge();
 
@@ -44,4 +45,5 @@ extern "C" MYCHIP_API void mychip_InitBridge() {
   RegisterVariableKernels();
   RegisterAdoptedKernels();
   if (xla) RegisterOnDemandKernels();
+  RegisterPlacementWatch();
 }

@@ -27,6 +27,7 @@ constexpr Row kRows[] = {
     {"MYCHIP_DUMP_TO", "", "folder that receives the stages, assembly and costs of everything compiled"},
     {"MYCHIP_NATIVE", "1",
      "0: no native TensorFlow kernel for ops that have an XLA lowering (tests of on-demand kernels)"},
+    {"MYCHIP_STRICT", "0", "1: an op that would fall to the CPU in silence is an error that names it"},
     {"MYCHIP_PROGRAM_CACHE", "4096", "how many programs of TensorFlow ops are kept, by op, dtypes and shapes"},
     {"MYCHIP_PRETEND_NO_CPU_FEATURE", "", "AVX2, FMA or F16C: the loader acts as on a processor without it (tests)"},
     {"MYCHIP_PASSES", "", "which passes of the pipeline run; see xla_backend/README.md"},

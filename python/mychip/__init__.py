@@ -8,20 +8,27 @@ it may be imported before or after TensorFlow.
 from importlib import import_module
 from typing import Any
 
+from mychip._coverage import Coverage, CoverageRow, coverage
 from mychip._device import Device, counters, devices, memory_stats, reset_counters, synchronize, version
+from mychip._placement import fallback_report, reset_fallback_report
 from mychip._programs import dump_program
 
 __version__ = version()
 
 __all__ = [
+    "Coverage",
+    "CoverageRow",
     "Device",
     "__version__",
     "counters",
+    "coverage",
     "devices",
     "dump_program",
+    "fallback_report",
     "memory_stats",
     "mixed_precision",
     "reset_counters",
+    "reset_fallback_report",
     "synchronize",
     "version",
 ]
