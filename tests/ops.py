@@ -45,7 +45,12 @@ OPTIMIZERS = (
     *(f"ResourceApply{rule}" for rule in DENSE_RULES),
     *(f"ResourceSparseApply{rule}" for rule in SPARSE_RULES),
 )
+LISTS = (
+    "TensorListConcatV2", "TensorListFromTensor", "TensorListGather", "TensorListGetItem", "TensorListPopBack",
+    "TensorListPushBack", "TensorListScatterV2", "TensorListSetItem", "TensorListStack",
+)  # fmt: skip
 ELSEWHERE: dict[str, str] = {
+    **dict.fromkeys(LISTS, "test_placement.py"),
     **dict.fromkeys(VARIABLES, "test_variables.py"),
     **dict.fromkeys(VALUES, "test_values.py"),
     **dict.fromkeys(ADOPTED, "test_bridge.py"),

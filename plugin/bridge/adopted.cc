@@ -29,21 +29,67 @@ constexpr const char* kOps[] = {
     "WrapDatasetVariant",
 };
 
+// TensorFlow's list kernels for any device leave out some dtypes (bool: the mask of a recurrent layer) for which the
+// CPU has the very same classes, which know pluggable devices.
+constexpr const char* kListOps[] = {
+    "TensorListConcatV2", "TensorListFromTensor", "TensorListGather",  "TensorListGetItem", "TensorListPopBack",
+    "TensorListPushBack", "TensorListScatterV2",  "TensorListSetItem", "TensorListStack",
+};
+constexpr DataType kListTypes[] = {DT_BOOL,   DT_INT8, DT_UINT8,    DT_INT16, DT_UINT16, DT_UINT32,    DT_INT64,
+                                   DT_UINT64, DT_HALF, DT_BFLOAT16, DT_FLOAT, DT_DOUBLE, DT_COMPLEX64, DT_COMPLEX128};
+
+constexpr const char* kGpu = "GPU";
+constexpr const char* kCpu = "CPU";
+
+template <const char* const* kFrom>
 OpKernel* CreateAdopted(OpKernelConstruction* c) {
   std::shared_ptr<const NodeProperties> properties;
   absl::Status status = NodeProperties::CreateFromNodeDef(c->def(), OpRegistry::Global(), &properties);
   OpKernel* kernel = nullptr;
   if (status.ok()) {
-    status = CreateOpKernel(DeviceType(DEVICE_GPU), c->device(), c->device()->GetAllocator({}), c->function_library(),
+    status = CreateOpKernel(DeviceType(*kFrom), c->device(), c->device()->GetAllocator({}), c->function_library(),
                             c->resource_manager(), properties, c->graph_def_version(), &kernel);
   }
   if (!status.ok()) c->CtxFailure(status);
   return kernel;
 }
 
+// Whether a kernel of the op for `device` takes `type` as its element_dtype; `def` is that kernel, or any other one.
+bool Takes(const KernelList& kernels, const char* device, DataType type, KernelDef* def) {
+  for (const KernelDef& kernel : kernels.kernel()) {
+    if (kernel.device_type() != device) continue;
+    bool takes = kernel.constraint().empty();
+    for (const auto& constraint : kernel.constraint()) {
+      for (int allowed : constraint.allowed_values().list().type()) takes = takes || allowed == type;
+    }
+    *def = kernel;
+    if (takes) return true;
+  }
+  return false;
+}
+
+void RegisterListKernels() {
+  for (const char* op : kListOps) {
+    const KernelList registered = GetRegisteredKernelsForOp(op);
+    for (DataType type : kListTypes) {
+      KernelDef cpu, any;
+      if (Takes(registered, DEVICE_DEFAULT, type, &any) || !Takes(registered, DEVICE_CPU, type, &cpu)) continue;
+      if (any.constraint_size() != 1) continue;
+      auto* ours = new KernelDef(any);  // its arguments in host memory; the registry keeps it
+      ours->set_device_type(kDevice);
+      ours->set_priority(1);
+      auto* types = ours->mutable_constraint(0)->mutable_allowed_values()->mutable_list();
+      types->clear_type();
+      types->add_type(type);
+      static_cast<void>(kernel_factory::OpKernelRegistrar(ours, op, CreateAdopted<&kCpu>));
+    }
+  }
+}
+
 }  // namespace
 
 void RegisterAdoptedKernels() {
+  RegisterListKernels();
   for (const char* op : kOps) {
     int found = 0;
     const KernelList registered = GetRegisteredKernelsForOp(op);
@@ -51,7 +97,7 @@ void RegisterAdoptedKernels() {
       if (def.device_type() != DEVICE_GPU) continue;
       auto* ours = new KernelDef(def);  // the registry keeps it
       ours->set_device_type(kDevice);
-      static_cast<void>(kernel_factory::OpKernelRegistrar(ours, op, CreateAdopted));
+      static_cast<void>(kernel_factory::OpKernelRegistrar(ours, op, CreateAdopted<&kGpu>));
       ++found;
     }
     if (found == 0) Log(1, "TensorFlow has no kernel of %s to adopt: it stays on the host", op);

@@ -130,7 +130,7 @@ const char* WhyNotNative(Tier tier, const tensorflow::KernelDef& kernel) {
     case Tier::kOnDemand:
       return "no native kernel for these dtypes; its XLA lowering is compiled at the first run of each shape";
     case Tier::kDefault:
-      return kernel.host_memory_arg_size() > 0 ? "TensorFlow's own kernel for any device, on host memory"
+      return kernel.host_memory_arg_size() > 0 ? "TensorFlow's own kernel for any device; some arguments in host memory"
                                                : "TensorFlow's own kernel for any device; it touches no elements";
     case Tier::kHost:
       return "";

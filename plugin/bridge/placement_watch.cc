@@ -1,8 +1,11 @@
 // Two hooks of TensorFlow that run after placement: one for each eager op before its kernel is first looked up, one for
 // each graph of a function. They count what lies where, and under MYCHIP_STRICT=1 refuse what fell to the host.
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <string>
+#include <tuple>
+#include <unordered_map>
 
 #include "mychip/runtime/config.h"
 #include "mychip/runtime/export.h"
@@ -27,10 +30,11 @@ struct Key {
 
 struct Entry {
   Placement placement;
-  int64_t eager = 0, nodes = 0;
+  std::atomic<int64_t> eager{0}, nodes{0};
 };
 
-// What was placed in this process. Bounded by the number of ops times the dtypes a program uses.
+// What was placed in this process. Bounded by the number of ops times the dtypes a program uses; entries stay, so that
+// threads may keep pointers to them.
 struct Book {
   std::mutex mutex;
   std::map<Key, Entry> entries;
@@ -60,8 +64,8 @@ absl::Status Refuse(const tensorflow::NodeDef& node, const Placement& placement)
 enum class Kind { kEager, kNode };
 
 // Enters a placed node in the book; an error under MYCHIP_STRICT=1 when it fell back.
-absl::Status Record(const tensorflow::NodeDef& node, const std::string& device, const std::string& requested,
-                    Kind kind) {
+absl::StatusOr<Entry*> Record(const tensorflow::NodeDef& node, const std::string& device, const std::string& requested,
+                              Kind kind) {
   static const bool strict = EnvBool("MYCHIP_STRICT");
   Placement placement = Classify(node);
   const bool fallback = FellBack(placement, device, requested);
@@ -73,7 +77,8 @@ absl::Status Record(const tensorflow::NodeDef& node, const std::string& device, 
   Entry& entry = book.entries[key];
   entry.placement = std::move(placement);
   ++(kind == Kind::kEager ? entry.eager : entry.nodes);
-  return status;
+  if (!status.ok()) return status;
+  return &entry;
 }
 
 // The device this thread's eager op asked for: once it is placed the op no longer knows.
@@ -99,7 +104,18 @@ class WatchEager : public tensorflow::EagerOpRewrite {
     if (std::holds_alternative<tensorflow::CustomDevice*>(device)) return absl::OkStatus();
     auto* const placed = std::get<tensorflow::Device*>(device);
     const std::string name = placed == nullptr ? op->EagerContext().HostCPUName() : placed->name();
-    return Record(op->MutableAttrs()->BuildNodeDef(), name, t_cpu_requested ? name : "", Kind::kEager);
+    // Runs for every execution: what this thread has seen before costs one look-up of the key TensorFlow computes
+    // anyway.
+    thread_local std::unordered_map<tsl::Fprint128, Entry*, tsl::Fprint128Hasher> seen[2];
+    const tsl::Fprint128 key = op->MutableAttrs()->CacheKey(name);
+    if (const auto found = seen[t_cpu_requested].find(key); found != seen[t_cpu_requested].end()) {
+      found->second->eager.fetch_add(1, std::memory_order_relaxed);
+      return absl::OkStatus();
+    }
+    const absl::StatusOr<Entry*> entry =
+        Record(op->MutableAttrs()->BuildNodeDef(), name, t_cpu_requested ? name : "", Kind::kEager);
+    if (entry.ok()) seen[t_cpu_requested][key] = *entry;
+    return entry.status();
   }
 };
 
@@ -112,9 +128,9 @@ class WatchGraph : public tensorflow::GraphOptimizationPass {
     const std::string home_name = home == nullptr ? "" : home->name();
     if (OnCpu(home_name)) return absl::OkStatus();
     for (const tensorflow::Node* node : (*options.graph)->op_nodes()) {
-      const absl::Status status =
+      const absl::StatusOr<Entry*> entry =
           Record(node->def(), node->assigned_device_name(), node->requested_device(), Kind::kNode);
-      if (!status.ok()) return status;
+      if (!entry.ok()) return entry.status();
     }
     return absl::OkStatus();
   }
@@ -135,8 +151,8 @@ constexpr const char* kTierNames[] = {"native", "on-demand", "default", "host"};
 std::string Line(const Key& key, const Entry& entry) {
   const Placement& placement = entry.placement;
   return absl::StrCat(key.op, "\t", key.types, "\t", key.where, "\t", kTierNames[static_cast<int>(placement.tier)],
-                      "\t", placement.belongs_on_host ? 1 : 0, "\t", key.fallback ? 1 : 0, "\t", entry.eager, "\t",
-                      entry.nodes, "\t", placement.reason, "\n");
+                      "\t", placement.belongs_on_host ? 1 : 0, "\t", key.fallback ? 1 : 0, "\t", entry.eager.load(),
+                      "\t", entry.nodes.load(), "\t", placement.reason, "\n");
 }
 
 char* Copied(const std::string& text) { return strdup(text.c_str()); }
@@ -177,7 +193,9 @@ extern "C" MYCHIP_API char* mychip_PlacementReport() {
   Book& book = TheBook();
   std::string text;
   std::lock_guard<std::mutex> lock(book.mutex);
-  for (const auto& [key, entry] : book.entries) text += Line(key, entry);
+  for (const auto& [key, entry] : book.entries) {
+    if (entry.eager + entry.nodes > 0) text += Line(key, entry);
+  }
   return Copied(text);
 }
 
@@ -185,5 +203,5 @@ extern "C" MYCHIP_API void mychip_ResetPlacementReport() {
   using namespace mychip::bridge;
   Book& book = TheBook();
   std::lock_guard<std::mutex> lock(book.mutex);
-  book.entries.clear();
+  for (auto& [key, entry] : book.entries) entry.eager = entry.nodes = 0;
 }

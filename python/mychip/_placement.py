@@ -54,7 +54,7 @@ def fallback_report() -> list[dict[str, Any]]:
     """What TensorFlow placed so far in this process: a dict for each op, dtypes and side, fallbacks first.
 
     Keys: op, types, where ("chip" or "cpu"), tier, belongs_on_host, fallback (the CPU runs it though nobody asked for
-    the CPU), eager (distinct eager signatures), nodes (nodes of functions' graphs, counted when a function is first
+    the CPU), eager (executions of eager ops), nodes (nodes of functions' graphs, counted when a function is first
     run), reason. What a jitted function compiles is one program on the chip and not listed. MYCHIP_STRICT=1 turns each
     fallback into an error instead.
     """
@@ -78,5 +78,5 @@ def fallback_report() -> list[dict[str, Any]]:
 
 
 def reset_fallback_report() -> None:
-    """Forgets what was placed so far. Eager signatures that TensorFlow has cached are not counted again."""
+    """Sets all counts to 0. A function that was already placed is not counted again."""
     _library().mychip_ResetPlacementReport()
