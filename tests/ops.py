@@ -46,7 +46,7 @@ OPTIMIZERS = (
     *(f"ResourceSparseApply{rule}" for rule in SPARSE_RULES),
 )
 LISTS = (
-    "TensorListConcatV2", "TensorListFromTensor", "TensorListGather", "TensorListGetItem", "TensorListPopBack",
+    "TensorListFromTensor", "TensorListGather", "TensorListGetItem", "TensorListPopBack",
     "TensorListPushBack", "TensorListScatterV2", "TensorListSetItem", "TensorListStack",
 )  # fmt: skip
 ELSEWHERE: dict[str, str] = {

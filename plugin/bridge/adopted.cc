@@ -32,8 +32,8 @@ constexpr const char* kOps[] = {
 // TensorFlow's list kernels for any device leave out some dtypes (bool: the mask of a recurrent layer) for which the
 // CPU has the very same classes, which know pluggable devices.
 constexpr const char* kListOps[] = {
-    "TensorListConcatV2", "TensorListFromTensor", "TensorListGather",  "TensorListGetItem", "TensorListPopBack",
-    "TensorListPushBack", "TensorListScatterV2",  "TensorListSetItem", "TensorListStack",
+    "TensorListFromTensor", "TensorListGather",    "TensorListGetItem", "TensorListPopBack",
+    "TensorListPushBack",   "TensorListScatterV2", "TensorListSetItem", "TensorListStack",
 };
 constexpr DataType kListTypes[] = {DT_BOOL,   DT_INT8, DT_UINT8,    DT_INT16, DT_UINT16, DT_UINT32,    DT_INT64,
                                    DT_UINT64, DT_HALF, DT_BFLOAT16, DT_FLOAT, DT_DOUBLE, DT_COMPLEX64, DT_COMPLEX128};
