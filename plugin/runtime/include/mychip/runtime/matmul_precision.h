@@ -13,8 +13,8 @@ MYCHIP_API Precision MatmulPrecision();
 MYCHIP_API Precision MatmulPrecision(DType dtype);
 MYCHIP_API void SetMatmulPrecision(Precision precision);
 
-// The framework's own switch (TensorFlow's enable_tensor_float_32_execution). It can only forbid: while it answers false
-// f32 stays f32. Asked at each launch, so it must be cheap. Null: nothing forbids.
+// The framework's own switch (TensorFlow's enable_tensor_float_32_execution). It can only forbid: while it answers
+// false f32 stays f32. Asked at each launch, so it must be cheap. Null: nothing forbids.
 MYCHIP_API void SetReducedPrecisionSwitch(bool (*allowed)());
 
 }  // namespace mychip
