@@ -102,7 +102,6 @@ def test_command_line(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_picture(tmp_path: pathlib.Path) -> None:
-    pytest.importorskip("matplotlib", reason="the picture is an optional extra")
     found = mp.verify(MODELS["mlp"](), digits(), ["tf32"], loss=LOSS, steps=2)
     found.save_picture(tmp_path / "p.png")
     assert (tmp_path / "p.png").read_bytes()[:4] == b"\x89PNG"
