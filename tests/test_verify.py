@@ -101,6 +101,19 @@ def test_command_line(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
     assert "wanted arrays x and y" in capsys.readouterr().err
 
 
+def test_loss_by_name() -> None:
+    """Keras' loss functions give a value for each sample, its loss objects their mean: the verdict is the same."""
+    x, labels = digits()
+    y = np.eye(10, dtype=np.float32)[labels]
+    results = []
+    for loss in ("mean_squared_error", keras.losses.MeanSquaredError()):
+        keras.utils.set_random_seed(1)
+        results.append(mp.verify(MODELS["mlp"](), (x, y), ["mixed_bfloat16"], loss=loss, steps=4))
+    named, instance = results
+    np.testing.assert_allclose(named.float32_losses, instance.float32_losses, rtol=1e-6)
+    assert named.policies[0].passed == instance.policies[0].passed
+
+
 def test_picture(tmp_path: pathlib.Path) -> None:
     found = mp.verify(MODELS["mlp"](), digits(), ["tf32"], loss=LOSS, steps=2)
     found.save_picture(tmp_path / "p.png")

@@ -143,7 +143,7 @@ class _Judge:
         return x, y
 
     def _loss(self, y: Any, prediction: Any) -> Any:
-        return self.loss(y, prediction)
+        return tf.reduce_mean(self.loss(y, prediction))  # Keras' loss functions keep the samples apart
 
     def _pass(self, policy: str, keep: tuple[str, ...]) -> Tensors:
         x, y = self._batch(0)
@@ -173,7 +173,7 @@ class _Judge:
         @tf.function  # type: ignore[untyped-decorator]
         def step(x: Any, y: Any) -> Any:
             with tf.GradientTape() as tape:
-                value = self.loss(y, model(x, training=True))
+                value = self._loss(y, model(x, training=True))
                 scaled = optimizer.scale_loss(value)
             optimizer.apply(tape.gradient(scaled, [getattr(v, "value", v) for v in variables]), variables)
             return value
