@@ -1,31 +1,21 @@
 // The AVX2 code of a segment. Floating point follows the kernels: one rounding an instruction and operands in the order
 // in which g++ compiles theirs, because the first NaN operand decides the bits of a NaN result. kFma is left to its
 // kernel: there that order differs between the body and the end of a loop.
-#include <xbyak/xbyak.h>
-
 #include <array>
-#include <map>
 
-#include "jit.h"
+#include "jit_registers.h"
 
 namespace mychip::emulator {
 namespace {
 
-using Xbyak::Reg64;
-using Xbyak::Ymm;
-
-constexpr int kFree = 11;  // ymm0..10 hold values, the others are scratch
 constexpr size_t kCodeBytes = 16 << 10;
 constexpr uint32_t kSign = 0x80000000u, kOne = 0x3f800000u, kInfinity = 0x7f800000u;
 enum Compare : uint8_t { kEqual = 0, kLess = 1, kLessEqual = 2, kUnordered = 3, kNotEqual = 4, kNotEqualOrdered = 12 };
 enum Rounding : uint8_t { kDown = 9, kUp = 10, kToZero = 11, kNearest = 4 };
 
-struct OutOfRegisters {};
-
-class Assembler : public Xbyak::CodeGenerator {
+class Assembler : public JitRegisters {
  public:
-  explicit Assembler(const JitSegment& segment)
-      : Xbyak::CodeGenerator(kCodeBytes, Xbyak::DontSetProtectRWE), s_(segment) {}
+  explicit Assembler(const JitSegment& segment) : JitRegisters(segment, kCodeBytes) {}
 
   // Throws OutOfRegisters.
   void Generate() {
@@ -63,107 +53,6 @@ class Assembler : public Xbyak::CodeGenerator {
   }
 
  private:
-  struct Place {
-    bool in_register = false, in_memory = false, scalar = false;
-    int reg = 0;           // or the scalar's number
-    Reg64 pointer{};       // of a value in memory
-    bool written = false;  // the segment's result
-    size_t last = 0;       // instruction that reads it last
-  };
-
-  // ---- values ----
-
-  void FindLastReads() {
-    for (size_t k = 0; k < s_.insts.size(); ++k) {
-      for (int32_t v : {s_.insts[k].a, s_.insts[k].b, s_.insts[k].c}) places_[v].last = k;
-    }
-  }
-  bool IsPred(int32_t v) const { return (*s_.lanes)[v] == 1; }
-
-  void Broadcast(const JitOperand& o, size_t entry, size_t number) {
-    Place& p = places_[o.value];
-    p.scalar = true, p.reg = static_cast<int>(number);
-    mov(rcx, ptr[rdi + 8 * entry]);
-    if (o.bytes == 1) {  // 0 or all ones
-      movzx(ecx, byte[rcx]);
-      neg(ecx);
-      sbb(ecx, ecx);
-      vmovd(Xbyak::Xmm(0), ecx);
-      vpbroadcastd(ymm0, Xbyak::Xmm(0));
-    } else {
-      vbroadcastss(ymm0, ptr[rcx]);
-    }
-    vmovaps(ptr[rsp + 32 * number], ymm0);
-  }
-  void Point(const JitOperand& o, size_t entry, const Reg64& pointer) {
-    Place& p = places_[o.value];
-    const bool result = entry >= s_.reads.size();
-    p.pointer = pointer, p.in_memory = !result, p.written = result;
-    mov(pointer, ptr[rdi + 8 * entry]);
-  }
-  Xbyak::Address At(const Place& p, bool pred) { return pred ? ptr[p.pointer + rax] : ptr[p.pointer + rax * 4]; }
-
-  int Take() {
-    for (int r = 0; r < kFree; ++r) {
-      if (!busy_[r]) {
-        busy_[r] = true;
-        return r;
-      }
-    }
-    throw OutOfRegisters();
-  }
-
-  // The register of an operand; scalars are loaded into `scratch`.
-  Ymm Use(int32_t v, const Ymm& scratch) {
-    Place& p = places_[v];
-    if (p.scalar) {
-      vmovaps(scratch, ptr[rsp + 32 * p.reg]);
-      return scratch;
-    }
-    if (!p.in_register) {
-      p.in_register = true, p.reg = Take();
-      const Ymm r(p.reg);
-      if (IsPred(v)) {
-        vpmovzxbd(r, At(p, true));
-        vpxor(ymm15, ymm15, ymm15);
-        vpcmpgtd(r, r, ymm15);
-      } else {
-        vmovups(r, At(p, false));
-      }
-    }
-    return Ymm(p.reg);
-  }
-  void Release(int32_t v) {
-    Place& p = places_[v];
-    if (!p.in_register || p.last != at_) return;
-    busy_[p.reg] = false;
-    p.in_register = false;
-  }
-  // Stores what outlives the segment and frees what does not live on.
-  void Define(const VmInst& inst, const Ymm& d) {
-    Place& p = places_[inst.dst];
-    p.in_register = true, p.reg = d.getIdx();
-    if (p.written && IsPred(inst.dst)) {
-      const Xbyak::Xmm low(d.getIdx()), t(15);
-      vextracti128(t, d, 1);
-      vpackssdw(t, low, t);
-      vpacksswb(t, t, t);
-      vpabsb(t, t);
-      vmovq(At(p, true), t);
-    } else if (p.written) {
-      vmovups(At(p, false), d);
-    }
-    for (int32_t v : {inst.a, inst.b, inst.c}) Release(v);
-    if (p.last <= at_) {
-      busy_[p.reg] = false;
-      p.in_register = false;
-    }
-  }
-
-  Xbyak::Address Const(uint32_t bits) { return ptr[rip + constants_[bits]]; }
-
-  // ---- instructions ----
-
   void Emit(const VmInst& inst) {
     const int operands = NumOperands(inst.op);
     const Ymm a = Use(inst.a, ymm12), b = operands > 1 ? Use(inst.b, ymm13) : a,
@@ -372,11 +261,6 @@ class Assembler : public Xbyak::CodeGenerator {
     }
   }
 
-  const JitSegment& s_;
-  std::map<int32_t, Place> places_;
-  std::map<uint32_t, Xbyak::Label> constants_;
-  std::array<bool, kFree> busy_{};
-  size_t at_ = 0;
   bool first_is_scalar_ = false;
 };
 
