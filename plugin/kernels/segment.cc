@@ -1,4 +1,4 @@
-// Segment reductions, sorted and not, and DynamicStitch.
+// Segment reductions, sorted and not.
 #include "mychip/ops/segment.h"
 
 #include <algorithm>
@@ -81,6 +81,31 @@ class SortedKernel : public Kernel {
     return OkStatus();
   }
 
+  // Inputs 0 to 2 of the sparse ops: data or gradients, the rows they come from or go to, and the segments of these.
+  struct Picked {
+    Input data, indices, ids;
+    std::vector<int64_t> index_values, id_values;
+    ops::SegmentShape shape;  // but for rows and segments
+    std::vector<DeviceSpan> spans() const { return {data.span(), indices.span(), ids.span()}; }
+  };
+  static Result<Picked> ReadPicked(Context& ctx) {
+    Picked in;
+    MYCHIP_ASSIGN_OR_RETURN(in.data, ctx.In(0));
+    MYCHIP_ASSIGN_OR_RETURN(in.indices, ctx.In(1));
+    MYCHIP_ASSIGN_OR_RETURN(in.ids, ctx.In(2));
+    if (in.indices.rank() != 1) return InvalidArgument("indices should be a vector.");
+    if (in.ids.rank() != 1) return InvalidArgument("segment_ids should be a vector.");
+    if (in.data.rank() < 1) return InvalidArgument("Shape must be at least rank 1 but is rank 0");
+    if (in.indices.type.dims != in.ids.type.dims) {
+      return InvalidArgument("segment_ids and indices should have same size.");
+    }
+    MYCHIP_RETURN_IF_ERROR(FetchInts(ctx, in.ids, &in.id_values));
+    MYCHIP_RETURN_IF_ERROR(FetchInts(ctx, in.indices, &in.index_values));
+    in.shape.m = in.ids.type.dims[0], in.shape.inner = Product(in.data.type.dims, 1), in.shape.picked = true;
+    in.shape.data = in.data.type.dtype, in.shape.indices = in.indices.type.dtype, in.shape.ids = in.ids.type.dtype;
+    return in;
+  }
+
   static Status LaunchSegments(Context& ctx, int64_t op, Segment kind, const ops::SegmentShape& s,
                                const std::vector<DeviceSpan>& inputs, const TensorType& out,
                                Result<ProgramPtr> (*build)(Segment, const ops::SegmentShape&)) {
@@ -124,31 +149,21 @@ class SparseSegmentReduce : public SortedKernel {
  public:
   explicit SparseSegmentReduce(Construction&) {}
   Status Compute(Context& ctx) const override {
-    MYCHIP_ASSIGN_OR_RETURN(const Input data, ctx.In(0));
-    MYCHIP_ASSIGN_OR_RETURN(const Input indices, ctx.In(1));
-    MYCHIP_ASSIGN_OR_RETURN(const Input ids, ctx.In(2));
-    if (indices.rank() != 1) return InvalidArgument("indices should be a vector.");
-    if (ids.rank() != 1) return InvalidArgument("segment_ids should be a vector.");
-    if (data.rank() < 1) return InvalidArgument("Shape must be at least rank 1 but is rank 0");
-    if (indices.type.dims != ids.type.dims) return InvalidArgument("segment_ids and indices should have same size.");
-    std::vector<int64_t> rows, values;
-    MYCHIP_RETURN_IF_ERROR(FetchInts(ctx, ids, &values));
-    MYCHIP_RETURN_IF_ERROR(FetchInts(ctx, indices, &rows));
-    ops::SegmentShape s;
-    MYCHIP_ASSIGN_OR_RETURN(s.segments, CountSegments(values));
+    MYCHIP_ASSIGN_OR_RETURN(const Picked in, ReadPicked(ctx));
+    ops::SegmentShape s = in.shape;
+    MYCHIP_ASSIGN_OR_RETURN(s.segments, CountSegments(in.id_values));
     if (ctx.num_inputs() > 3) {
       MYCHIP_ASSIGN_OR_RETURN(const int64_t segments, ctx.HostInt(3));
       if (segments < 0) return InvalidArgument("num_segments must be >= 0, got %lld", static_cast<long long>(segments));
       if (s.segments > segments) return InvalidArgument("segment ids must be < num_segments");
       s.segments = segments;
     }
-    s.rows = data.type.dims[0], s.m = ids.type.dims[0], s.inner = Product(data.type.dims, 1), s.picked = true;
-    s.data = data.type.dtype, s.indices = indices.type.dtype, s.ids = ids.type.dtype;
-    MYCHIP_RETURN_IF_ERROR(CheckIndices(rows, s.rows));
-    TensorType out = data.type;
+    s.rows = in.data.type.dims[0];
+    MYCHIP_RETURN_IF_ERROR(CheckIndices(in.index_values, s.rows));
+    TensorType out = in.data.type;
     out.dims[0] = s.segments;
-    return LaunchSegments(ctx, reinterpret_cast<int64_t>(&New<SparseSegmentReduce>), kind, s,
-                          {data.span(), indices.span(), ids.span()}, out, &ops::SortedSegment);
+    return LaunchSegments(ctx, reinterpret_cast<int64_t>(&New<SparseSegmentReduce>), kind, s, in.spans(), out,
+                          &ops::SortedSegment);
   }
 };
 
@@ -158,32 +173,22 @@ class SparseSegmentGrad : public SortedKernel {
  public:
   explicit SparseSegmentGrad(Construction&) {}
   Status Compute(Context& ctx) const override {
-    MYCHIP_ASSIGN_OR_RETURN(const Input grad, ctx.In(0));
-    MYCHIP_ASSIGN_OR_RETURN(const Input indices, ctx.In(1));
-    MYCHIP_ASSIGN_OR_RETURN(const Input ids, ctx.In(2));
     MYCHIP_ASSIGN_OR_RETURN(const int64_t dim0, ctx.HostInt(3));
-    if (indices.rank() != 1) return InvalidArgument("indices should be a vector.");
-    if (ids.rank() != 1) return InvalidArgument("segment_ids should be a vector.");
-    if (grad.rank() < 1) return InvalidArgument("Shape must be at least rank 1 but is rank 0");
-    if (indices.type.dims != ids.type.dims) return InvalidArgument("segment_ids and indices should have same size.");
     if (dim0 < 0) return InvalidArgument("output_dim0 must be >= 0, got %lld", static_cast<long long>(dim0));
-    std::vector<int64_t> rows, values;
-    MYCHIP_RETURN_IF_ERROR(FetchInts(ctx, ids, &values));
-    MYCHIP_RETURN_IF_ERROR(FetchInts(ctx, indices, &rows));
-    MYCHIP_RETURN_IF_ERROR(CheckIndices(rows, dim0));
-    ops::SegmentShape s;
-    s.rows = dim0, s.m = ids.type.dims[0], s.inner = Product(grad.type.dims, 1), s.segments = grad.type.dims[0];
-    for (int64_t id : values) {
+    MYCHIP_ASSIGN_OR_RETURN(const Picked in, ReadPicked(ctx));
+    MYCHIP_RETURN_IF_ERROR(CheckIndices(in.index_values, dim0));
+    ops::SegmentShape s = in.shape;
+    s.rows = dim0, s.segments = in.data.type.dims[0];
+    for (int64_t id : in.id_values) {
       if (id < 0 || id >= s.segments) {
         return InvalidArgument("Segment id %lld out of range [0, %lld)", static_cast<long long>(id),
                                static_cast<long long>(s.segments));
       }
     }
-    s.picked = true, s.data = grad.type.dtype, s.indices = indices.type.dtype, s.ids = ids.type.dtype;
-    TensorType out = grad.type;
+    TensorType out = in.data.type;
     out.dims[0] = dim0;
-    return LaunchSegments(ctx, reinterpret_cast<int64_t>(&New<SparseSegmentGrad>), kind, s,
-                          {grad.span(), indices.span(), ids.span()}, out, &ops::SortedSegmentGrad);
+    return LaunchSegments(ctx, reinterpret_cast<int64_t>(&New<SparseSegmentGrad>), kind, s, in.spans(), out,
+                          &ops::SortedSegmentGrad);
   }
 };
 

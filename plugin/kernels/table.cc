@@ -73,6 +73,7 @@ void Register(const std::vector<Row>& rows) {
 
 void RegisterKernels() {
   RegisterElementwise();
+  RegisterBitcast();
   RegisterMovement();
   RegisterBlocks();
   RegisterReductions();

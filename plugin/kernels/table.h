@@ -43,6 +43,7 @@ void Register(const std::vector<Row>& rows);
 
 // The groups, one file each.
 void RegisterElementwise();
+void RegisterBitcast();
 void RegisterMovement();
 void RegisterBlocks();
 void RegisterReductions();
