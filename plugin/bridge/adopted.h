@@ -1,4 +1,4 @@
-// Kernels that TensorFlow registers for GPUs and that work for every device.
+// Kernels that TensorFlow registers for GPUs, or for the CPU in more dtypes, and that work for every device.
 #pragma once
 
 namespace mychip::bridge {

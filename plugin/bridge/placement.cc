@@ -58,7 +58,6 @@ constexpr const char* kHostOps[] = {
     "DebugNumericSummary*",
     "Stage",
     "Unstage",
-    "GeneratorDataset",
 };
 
 bool Matches(const std::string& op, std::string pattern) {
